@@ -9,6 +9,7 @@ import { operationsNav, operationsRoutes } from './features/operations/routes.ts
 import { overviewNav, overviewRoutes } from './features/overview/routes.tsx'
 import { policiesNav, policiesRoutes } from './features/policies/routes.tsx'
 import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
+import { queryNav, queryRoutes } from './features/query/routes.tsx'
 import { quarantineNav, quarantineRoutes } from './features/quarantine/routes.tsx'
 import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
 import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
@@ -22,6 +23,7 @@ import { BASE_PATH } from './base-path.ts'
 const NAV = [
   ...overviewNav,
   ...tablesNav,
+  ...queryNav,
   ...agentNav,
   ...notebooksNav,
   ...policiesNav,
@@ -59,6 +61,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   ...overviewRoutes(rootRoute),
   ...tablesRoutes(rootRoute),
+  ...queryRoutes(rootRoute),
   ...pipelinesRoutes(rootRoute),
   ...designerRoutes(rootRoute),
   ...environmentsRoutes(rootRoute),

@@ -44,6 +44,7 @@ import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/operations/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
+import { createQueryService } from '../services/query/query-service.ts'
 import type { Logger } from '../services/logger.ts'
 import type { MonitorSettings } from '../services/pipelines/monitor-service.ts'
 import { createRefusalLog } from '../services/audit/refusal-log.ts'
@@ -217,6 +218,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     streams,
     metrics,
     sandbox,
+    queries: createQueryService({ ...state, catalog, engine, sandbox, now }),
     idempotency,
     refusals,
   }
@@ -347,6 +349,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     auditLog: state.auditLog,
     feed: state.feed,
     alerts: services.alerts,
+    queries: foundation.queries,
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,
     health: services.health,

@@ -9,7 +9,6 @@ import { allTools, findChangeTool } from '../agent/tools/all-tools.ts'
 import { knownSecrets } from '../agent/redaction/known-secrets.ts'
 import { createRecordToolCalls } from '../agent/tools/record-tool-calls.ts'
 import { createSecretRedactor } from '../agent/redaction/secret-redactor.ts'
-import { createTableRows } from '../agent/tools/query/table-rows.ts'
 import type { ToolServices } from '../agent/tools/tool-services.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
@@ -17,6 +16,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { SqlSandbox } from '../engines/sql-sandbox.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import { createTableQuery } from '../services/query/table-query.ts'
 import type { Logger } from '../services/logger.ts'
 import { createAgentActionStore } from '../storage/stores/agent/action-store.ts'
 import { createAgentChatStore } from '../storage/stores/agent/chat-store.ts'
@@ -56,7 +56,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
   const services: ToolServices = {
     ...toolServices(parts),
     ...redactor,
-    queryRows: createTableRows({ ...parts, queryMs: runLimits.queryMs }),
+    queryRows: createTableQuery({ ...parts, queryMs: runLimits.queryMs }),
     recordToolCalls: createRecordToolCalls(state),
     propose: (action, context) => actions.propose(action, context),
   }

@@ -20,6 +20,16 @@ export interface ColumnReferences {
   readonly all: boolean
 }
 
+/** A table that a query names, and where. */
+export interface NamedTable {
+  /** The parts of its name, as written: catalog, schema and table, or fewer. */
+  readonly levels: readonly string[]
+  /** Where the name stands in the text, in UTF-16 units. */
+  readonly start: number
+  readonly end: number
+  readonly hasAlias: boolean
+}
+
 /** A column of a relation or of a result. */
 export interface QueryColumn {
   readonly name: string
@@ -50,6 +60,11 @@ export interface SqlSandbox {
   check(sql: UserSql): Promise<void>
   /** The columns that a text needs. Refuses as {@link check} does. */
   references(sql: UserSql): Promise<ColumnReferences>
+  /**
+   * The tables that a query names outside of its named queries (`WITH`), in the order of the text. Checks nothing else: check the
+   * query before it runs.
+   */
+  tables(query: string): Promise<readonly NamedTable[]>
   /** What a text says, for a translation; an expression is the only item of a SELECT. Refuses as {@link check} does. */
   syntax(sql: UserSql): Promise<SqlQuery>
   /** The columns of a query's result, found without running it. The query must have been made of checked parts. */

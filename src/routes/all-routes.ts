@@ -24,6 +24,7 @@ import type { PolicyService } from '../services/policies/policy-service.ts'
 import type { QuarantineService } from '../services/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableReports } from '../services/catalogs/iceberg-rest/table-reports.ts'
+import type { QueryService } from '../services/query/query-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
 import { type AgentRouteDeps, agentRoutes } from './agent/agent-routes.ts'
@@ -51,6 +52,7 @@ import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
+import { queryRoutes } from './tables/query-routes.ts'
 import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { reportRoutes } from './tables/report-routes.ts'
@@ -72,6 +74,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly alerts: AlertService
   readonly catalog: CatalogService
   readonly tables: TableService
+  readonly queries: QueryService
   readonly reports: TableReports
   readonly healthIndex: HealthIndexService
   readonly policies: PolicyService
@@ -100,6 +103,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...authRoutes(deps),
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
+    ...queryRoutes(deps),
     ...reportRoutes(deps),
     ...healthIndexRoutes(deps),
     ...policyRoutes(deps),

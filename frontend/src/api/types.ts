@@ -19,6 +19,7 @@ import type * as operations from '../../../src/schemas/tables/operations.ts'
 import type * as pipelines from '../../../src/schemas/pipelines.ts'
 import type * as policies from '../../../src/schemas/policies.ts'
 import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
+import type * as rows from '../../../src/schemas/tables/rows.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
 
@@ -35,6 +36,7 @@ export type TableList = z.infer<typeof tables.tableList>
 export type TableListItem = TableList['tables'][number]
 export type TableOverview = z.infer<typeof tables.tableOverview>
 export type TableRef = TableOverview['refs'][number]
+export type QueryAnswer = z.infer<typeof rows.queryAnswer>
 export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>

@@ -39,6 +39,7 @@ import {
   IconSun,
   IconTable,
   IconTrash,
+  IconTerminal2,
   IconUpload,
   IconUser,
   IconX,
@@ -61,6 +62,7 @@ function pageIcon(Drawing: Icon) {
 
 export const OverviewIcon = pageIcon(IconLayoutDashboard)
 export const TablesIcon = pageIcon(IconTable)
+export const SqlIcon = pageIcon(IconTerminal2)
 export const PipelineIcon = pageIcon(IconActivity)
 export const DesignerIcon = pageIcon(IconSchema)
 export const ApprovalIcon = pageIcon(IconCircleCheck)

@@ -60,6 +60,7 @@ export const table = {
   tabs: {
     overview: 'Overview',
     schema: 'Schema',
+    rows: 'Rows',
     health: 'Health',
     snapshots: 'Snapshots',
     files: 'Files',

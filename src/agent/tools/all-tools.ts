@@ -4,7 +4,7 @@ import { deploymentChangeTools, deploymentTools } from './deployment-tools.ts'
 import { operationTools } from './operation-tools.ts'
 import { pipelineChangeTools } from './pipeline-change-tools.ts'
 import { pipelineTools } from './pipeline-tools.ts'
-import { queryTool } from './query/query-table.ts'
+import { queryTool } from './query-table.ts'
 import { tableTools } from './table-tools.ts'
 import type { AgentTool, ChangeTool } from './tool.ts'
 

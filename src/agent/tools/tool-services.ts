@@ -7,11 +7,11 @@ import type { VersionService } from '../../services/lifecycle/version-service.ts
 import type { MaintenanceService } from '../../services/operations/maintenance-service.ts'
 import type { OperationService } from '../../services/operations/operation-service.ts'
 import type { PipelineService } from '../../services/pipelines/pipeline-service.ts'
+import type { QueryTable } from '../../services/query/table-query.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
 import type { ActionContext, PendingActionView, ProposedAction } from '../actions/proposed-action.ts'
 import type { RecordToolCalls } from './record-tool-calls.ts'
 import type { SecretRedactor } from '../redaction/secret-redactor.ts'
-import type { QueryRows } from './query/table-rows.ts'
 
 /**
  * Services that tools use: those that the routes call, with the caller's role, and the agent's own. All throw
@@ -28,7 +28,7 @@ export interface ToolServices extends SecretRedactor {
   readonly operations: Pick<OperationService, 'list'>
   readonly approvals: Pick<ApprovalService, 'pending'>
   /** Runs one SELECT over one table in a sandbox. */
-  readonly queryRows: QueryRows
+  readonly queryRows: QueryTable
   /** Stores a change until its user confirms it, with its audit entry. */
   readonly propose: (action: ProposedAction, context: ActionContext) => Promise<PendingActionView>
   readonly recordToolCalls: RecordToolCalls

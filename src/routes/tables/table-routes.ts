@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Role } from '../../domain/roles.ts'
 import { pageQuery } from '../../schemas/common.ts'
 import {
   fileList,
@@ -13,6 +14,7 @@ import {
   tableOverview,
   tableParams,
   tableSchema,
+  tableStatistics,
 } from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
@@ -26,6 +28,8 @@ interface View<Schema extends z.ZodType> {
   readonly operationId: string
   readonly summary: string
   readonly schema: Schema
+  /** Default: Auditor. */
+  readonly minRole?: Role
 }
 
 /** Catalog and table inspection (docs/api.md#tables). */
@@ -61,6 +65,16 @@ function inspectionRoutes(tables: TableService): Route[] {
         schema: tableHealth,
       },
       (table) => tables.health(table),
+    ),
+    inspection(
+      {
+        view: '/statistics',
+        operationId: 'getTableStatistics',
+        summary: 'Values, NULLs, size and bounds of each column, from the manifests',
+        schema: tableStatistics,
+        minRole: 'DataEngineer', // bounds are values of rows
+      },
+      (table) => tables.statistics(table),
     ),
   ]
 }
@@ -105,14 +119,14 @@ function listingRoutes(tables: TableService): Route[] {
 }
 
 function inspection<Schema extends z.ZodType>(
-  { view, schema, ...names }: View<Schema>,
+  { view, schema, minRole = 'Auditor', ...names }: View<Schema>,
   read: (table: string) => Promise<Wire<Schema>>,
 ): Route {
   return route({
     method: 'get',
     path: `/api/table/{table_name}${view}`,
     ...names,
-    minRole: 'Auditor',
+    minRole,
     params: tableParams,
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],

@@ -4,6 +4,7 @@ import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { describeColumns } from '../../maintenance/evolve.ts'
+import { readColumnStatistics } from '../../maintenance/inspection/column-statistics.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
@@ -17,6 +18,7 @@ import type {
   tableList,
   tableOverview,
   tableSchema,
+  tableStatistics,
 } from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -43,6 +45,8 @@ export interface TableService {
   overview(table: string): Promise<Wire<typeof tableOverview>>
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
+  /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot. */
+  statistics(table: string): Promise<Wire<typeof tableStatistics>>
   snapshots(table: string, page: PageQuery): Promise<Wire<typeof snapshotList>>
   files(table: string, page: PageQuery): Promise<Wire<typeof fileList>>
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
@@ -85,6 +89,7 @@ export function createTableService(deps: TableServiceDeps): TableService {
       const report = describeHealth(name, await inspector.health(table, now().getTime()))
       return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
     },
+    statistics: async (name) => describeStatistics(name, await load(name)),
     ...tableListings(load, inspector),
     async register(name, metadataLocation, context) {
       const identifier = parseIdentifier(name)
@@ -150,6 +155,28 @@ function tableListings(load: (name: string) => Promise<Table>, inspector: TableI
       const { items, next_page_token } = pageOfList(listRefs(table.metadata), page, table.metadataLocation)
       return { success: true, refs: items, next_page_token }
     },
+  }
+}
+
+async function describeStatistics(name: string, table: Table): Promise<Wire<typeof tableStatistics>> {
+  const { dataFiles, rows, columns } = await readColumnStatistics(table)
+  return {
+    success: true,
+    table: name,
+    snapshot_id: table.metadata.currentSnapshotId?.toString() ?? null,
+    data_file_count: dataFiles,
+    record_count: rows,
+    columns: columns.map(({ fieldId, path, type, values, nulls, bytes, lower, upper, filesWithBounds }) => ({
+      id: fieldId,
+      path,
+      type,
+      value_count: values ?? null,
+      null_count: nulls ?? null,
+      size_bytes: bytes ?? null,
+      lower: lower ?? null,
+      upper: upper ?? null,
+      bounded_file_count: filesWithBounds,
+    })),
   }
 }
 

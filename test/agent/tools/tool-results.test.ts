@@ -5,7 +5,7 @@ import { parseArguments, shownArguments } from '../../../src/agent/tools/tool-ar
 import { allTools } from '../../../src/agent/tools/all-tools.ts'
 import { describeTools } from '../../../src/agent/tools/tool-descriptions.ts'
 import { createSecretRedactor } from '../../../src/agent/redaction/secret-redactor.ts'
-import { withoutSemicolon } from '../../../src/agent/tools/query/sql-end.ts'
+import { withoutSemicolon } from '../../../src/services/query/sql-end.ts'
 import { runs } from '../../support/effort.ts'
 
 describe('a tool result', () => {

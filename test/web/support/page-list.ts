@@ -9,6 +9,8 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['tables', () => '/tables', 'trips_copy'],
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
+  ['table-rows', () => '/tables/demo.orders?tab=rows', 'order_id'],
+  ['query', () => '/query', 'Ctrl+Enter runs the query.'],
   ['table-health', () => '/tables/demo.events?tab=health', 'Score details'],
   ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],
   ['table-files', () => '/tables/demo.events?tab=files', '.parquet'],

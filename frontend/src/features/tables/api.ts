@@ -8,6 +8,7 @@ import type {
   OperationList,
   OperationResult,
   PartitionList,
+  QueryAnswer,
   SnapshotList,
   TableHealth,
   TableOverview,
@@ -33,6 +34,27 @@ export const overviewQuery = (table: string) => view<TableOverview>(table, '')
 export const schemaQuery = (table: string) => view<TableSchema>(table, 'schema')
 /** Files, snapshots, score with its factors, and ready-to-send actions. */
 export const healthQuery = (table: string) => view<TableHealth>(table, 'health')
+
+/** Which rows of a table are shown. */
+export interface RowsView {
+  /** A branch or tag; empty: the current state. */
+  readonly ref: string
+  readonly where: string
+  readonly order: { readonly column: string; readonly isDescending: boolean } | undefined
+  readonly limit: number
+}
+
+/** Rows of a table. */
+export const rowsQuery = (table: string, { ref, where, order, limit }: RowsView) =>
+  queryOptions({
+    queryKey: ['table', table, 'rows', ref, where, order, limit],
+    queryFn: ({ signal }) =>
+      api.get<QueryAnswer>(path(table, '/rows'), {
+        query: { ref, where, limit, order_by: order?.column, descending: order?.isDescending ? 'true' : undefined },
+        signal,
+      }),
+    retry: false,
+  })
 
 interface Page {
   readonly next_page_token: string | null

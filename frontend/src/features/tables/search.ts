@@ -2,6 +2,7 @@
 export const TABLE_TABS = [
   'overview',
   'schema',
+  'rows',
   'health',
   'snapshots',
   'files',

@@ -1,6 +1,7 @@
 /** Names of pages in the navigation. */
 export const labels = {
   overview: 'Overview',
+  query: 'SQL',
   approvals: 'Approvals',
   environments: 'Environments',
   agent: 'Agent',

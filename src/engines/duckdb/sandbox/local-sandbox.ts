@@ -2,7 +2,14 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { parseJson } from '../../../iceberg/json/lossless-json.ts'
-import type { ColumnReferences, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../../sql-sandbox.ts'
+import type {
+  ColumnReferences,
+  NamedTable,
+  RelationShape,
+  ResultColumn,
+  SqlSandbox,
+  UserSql,
+} from '../../sql-sandbox.ts'
 import type { SqlQuery } from '../../sql-syntax.ts'
 
 import { isFatal } from '../session/errors.ts'
@@ -10,6 +17,7 @@ import { textOf } from '../session/result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './settings.ts'
 import { REPLACED_SPACES } from './replaced-spaces.ts'
 import { referencesIn } from './sql-references.ts'
+import { tablesIn } from './sql-tables.ts'
 import { syntaxOf } from './read-syntax.ts'
 import { quoteName } from '../session/sql-text.ts'
 import { requireHarmless } from './user-sql.ts'
@@ -22,7 +30,7 @@ const MAX_TEXT = 20_000
 export const TOO_MUCH_MEMORY = 'the query needs too much memory to plan'
 
 /** The part of a `SqlSandbox` that needs the engine. */
-export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'syntax' | 'describe'>
+export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'tables' | 'syntax' | 'describe'>
 
 /**
  * Checks user SQL with DuckDB's own parser and planner, in a database without files and with locked settings.
@@ -43,12 +51,24 @@ class DuckDbPlanner implements LocalSandbox {
     return referencesIn((await this.#parse(sql)).tree)
   }
 
+  async tables(query: string): Promise<readonly NamedTable[]> {
+    return tablesIn(query, JSON.parse(await this.#serialize({ kind: 'query', text: query })))
+  }
+
   async syntax(sql: UserSql): Promise<SqlQuery> {
     return syntaxOf(parseJson((await this.#parse(sql)).json))
   }
 
   /** The syntax tree of an allowed text, and its JSON, which has exact integers. */
   async #parse(sql: UserSql): Promise<{ readonly json: string; readonly tree: unknown }> {
+    const json = await this.#serialize(sql)
+    const tree: unknown = JSON.parse(json)
+    requireHarmless(sql, tree)
+    return { json, tree }
+  }
+
+  /** The syntax tree of any text, as JSON. */
+  #serialize(sql: Pick<UserSql, 'kind' | 'text'>): Promise<string> {
     if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
     if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
     const [space] = REPLACED_SPACES.exec(sql.text) ?? []
@@ -57,15 +77,12 @@ class DuckDbPlanner implements LocalSandbox {
       throw refusal(`the text has the invisible character ${code}: write a plain space, or chr(${code}) in a string`)
     }
     const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
-    const parsed = await this.#use(async (connection) => {
+    return this.#use(async (connection) => {
       const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
       statement.bindVarchar(1, text)
       const [row] = (await statement.runAndReadAll()).getRowObjectsJS()
-      const json = textOf(row?.['tree'])
-      return { json, tree: JSON.parse(json) as unknown }
+      return textOf(row?.['tree'])
     })
-    requireHarmless(sql, parsed.tree)
-    return parsed
   }
 
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {

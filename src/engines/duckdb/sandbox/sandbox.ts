@@ -3,6 +3,7 @@ import type { NestedField } from '../../../iceberg/schema/types.ts'
 import { FairSlots } from '../../fair-slots.ts'
 import type {
   ColumnReferences,
+  NamedTable,
   QueryColumn,
   RelationShape,
   ResultColumn,
@@ -67,6 +68,10 @@ class DuckDbSandbox implements SqlSandbox {
 
   async references(sql: UserSql): Promise<ColumnReferences> {
     return (await this.#call({ op: 'references', sql })) as ColumnReferences
+  }
+
+  async tables(query: string): Promise<readonly NamedTable[]> {
+    return (await this.#call({ op: 'tables', query })) as readonly NamedTable[]
   }
 
   async syntax(sql: UserSql): Promise<SqlQuery> {

@@ -28,7 +28,8 @@ export function requireHarmless(sql: UserSql, serialized: unknown): void {
   visit(node, 'query', { sql, names, counts: { flattens: 0, growth: 1 } })
 }
 
-function singleSelect(serialized: unknown): Tree {
+/** The query of a serialized text. `INVALID_ARGUMENT` unless the text is one SELECT. */
+export function singleSelect(serialized: unknown): Tree {
   if (!isTree(serialized)) throw refusal('the text is not valid SQL')
   if (serialized['error'] === true) {
     const message = String(serialized['error_message'])

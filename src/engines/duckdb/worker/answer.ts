@@ -25,6 +25,8 @@ export async function answer(request: WorkerRequest): Promise<unknown> {
       return sandbox.references(request.sql)
     case 'syntax':
       return sandbox.syntax(request.sql)
+    case 'tables':
+      return sandbox.tables(request.query)
     case 'describe':
       return sandbox.describe(request.relations, request.query)
     case 'query':

@@ -18,6 +18,7 @@ interface RunPlace {
 /** A request to a worker, which answers one at a time. */
 export type WorkerRequest =
   | { readonly op: 'check' | 'references' | 'syntax'; readonly sql: UserSql }
+  | { readonly op: 'tables'; readonly query: string }
   | { readonly op: 'describe'; readonly relations: readonly RelationShape[]; readonly query: string }
   | (RunPlace & {
       readonly op: 'query'

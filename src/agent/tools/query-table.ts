@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { tableName } from '../../../schemas/common.ts'
-import { MAX_RESULT_ROWS } from '../cap-result.ts'
-import { readTool } from '../tool.ts'
+import { tableName } from '../../schemas/common.ts'
+import { MAX_RESULT_ROWS } from './cap-result.ts'
+import { readTool } from './tool.ts'
 
 /** Limit of the rows as JSON, so that the whole result stays within its own limit. */
 const MAX_BYTES = 12_000

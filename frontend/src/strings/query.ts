@@ -1,0 +1,40 @@
+import { formatCount, formatPlural } from '../components/text/units.ts'
+
+/** Text of lists of rows. */
+export const rowGrid = {
+  null: 'NULL',
+  arrow: (isDescending: boolean) => (isDescending ? '↓' : '↑'),
+  rows: (count: number, isCut: boolean) => (isCut ? `First ${formatPlural(count, 'row')}` : formatPlural(count, 'row')),
+  read: (read: string, all: string, ms: string) => `${read} of ${all} opened in ${ms}`,
+  wouldRead: (files: number, all: string) => `Reads up to ${formatPlural(files, 'file')}, ${all}.`,
+  none: 'No rows.',
+} as const
+
+/** Text of the rows of a table. */
+export const tableRows = {
+  label: (table: string) => `Rows of ${table}`,
+  filter: "Filter, such as amount > 100 AND status = 'paid'",
+  apply: 'Apply',
+  version: 'Version',
+  current: 'Current',
+  ref: (type: string, name: string) => `${type === 'branch' ? 'Branch' : 'Tag'} ${name}`,
+  more: (count: number) => `Show up to ${formatCount(count)}`,
+  openQuery: 'Open in SQL',
+  needsRole: 'Rows require the role Data engineer.',
+} as const
+
+/** Text of the SQL page. */
+export const queryStrings = {
+  title: 'SQL',
+  lead: 'One SELECT over your tables, in DuckDB SQL. It reads the current snapshots and changes nothing.',
+  sql: 'Query',
+  placeholder: 'SELECT * FROM demo.orders',
+  run: 'Run',
+  cancel: 'Cancel',
+  estimate: 'Estimate',
+  keys: 'Ctrl+Enter runs the query.',
+  result: 'Result',
+  running: 'The query runs',
+  history: 'Recent queries',
+  export: 'Download CSV',
+} as const

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { bytes, count, snapshotId, timeInput } from '../common.ts'
+
+/** Rows of one answer. */
+export const MAX_ROWS = 1000
+const DEFAULT_ROWS = 100
+
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+const asOf = timeInput.describe('Read `main` as it was at this time')
+
+export const tableRowsQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(DEFAULT_ROWS),
+  snapshot_id: snapshotId.optional(),
+  ref: z.string().min(1).max(255).describe('A branch or tag').optional(),
+  as_of: asOf.optional(),
+  where: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .describe("A condition on the columns of a row, in DuckDB SQL, such as amount > 100 AND status = 'paid'")
+    .optional(),
+  columns: z.string().min(1).max(10_000).describe('Names of top-level columns, separated by commas').optional(),
+  order_by: z.string().min(1).max(1000).describe('A top-level column').optional(),
+  descending: flag.optional(),
+  dry_run: flag.describe('Return the columns and what would be read, without rows').optional(),
+})
+
+export const queryRequest = z
+  .strictObject({
+    sql: z
+      .string()
+      .min(1)
+      .max(10_000)
+      .describe('One SELECT in DuckDB SQL over tables by their names, such as SELECT * FROM demo.orders'),
+    limit: z.int().min(1).max(MAX_ROWS).default(DEFAULT_ROWS),
+    as_of: asOf.optional(),
+    dry_run: z.boolean().describe('Return the columns and what would be read, without rows').optional(),
+  })
+  .meta({ id: 'QueryRequest' })
+
+export const queryAnswer = z
+  .object({
+    success: z.literal(true),
+    columns: z.array(
+      z.object({
+        name: z.string(),
+        type: z.string().meta({ description: 'An Iceberg type, else that of the engine' }),
+      }),
+    ),
+    rows: z.array(z.array(z.unknown())).meta({
+      description:
+        'Values in the order of the columns; 64-bit integers, decimals and times are texts, nested values too',
+    }),
+    truncated: z.boolean().meta({ description: 'There are more rows, or long values were shortened' }),
+    tables: z.array(z.object({ table: z.string(), snapshot_id: snapshotId.nullable() })),
+    planned_files: count.meta({ description: 'Data and delete files that all rows need' }),
+    planned_bytes: bytes,
+    read_bytes: bytes.meta({ description: 'Size of the files that were opened for these rows' }),
+    duration_ms: z.number().min(0),
+  })
+  .meta({ id: 'QueryAnswer' })

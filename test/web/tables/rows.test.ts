@@ -1,0 +1,55 @@
+import { expect, describe, it } from 'vitest'
+import { accessibilityBreaches, chromiumPath } from '../support/browser.ts'
+import { useJourney } from '../support/journey.ts'
+
+describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 300_000 }, () => {
+  const journey = useJourney()
+
+  it('are shown, ordered and filtered in the tab of a table', async () => {
+    await expect
+      .poll(async () => (await journey.house.call('GET', '/api/tables')).tables.length, { timeout: 120_000 })
+      .toBeGreaterThan(2)
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/tables/demo.orders?tab=rows`)
+    const grid = page.getByRole('group', { name: 'Rows of demo.orders' })
+    await grid.getByRole('columnheader', { name: /order_id/ }).waitFor()
+    await page.getByText(/First 100 rows/).waitFor()
+    await grid.getByRole('button', { name: 'order_id' }).click()
+    await expect.poll(() => page.url()).toContain('sort=order_id')
+    const first = grid.getByRole('row').nth(1).getByRole('cell').first()
+    await expect.poll(() => first.textContent()).toBe('0')
+    await page.getByPlaceholder(/^Filter, such as/).fill('order_id IN (7, 9)')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText(/^2 rows/).waitFor()
+    await expect.poll(() => first.textContent()).toBe('7')
+    await page.getByPlaceholder(/^Filter, such as/).fill('nope = 1')
+    await page.getByRole('button', { name: 'Apply' }).click()
+    await page.getByText(/nope/).last().waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
+  })
+
+  it('are the result of a query, which its address carries', async () => {
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/overview`)
+    await page.getByRole('link', { name: 'SQL', exact: true }).click()
+    await page.getByLabel('Query').fill('SELECT count(*) AS n FROM demo.orders')
+    await page.getByRole('button', { name: 'Estimate' }).click()
+    await page.getByText(/^Reads up to \d+ files?, /).waitFor()
+    await page.getByLabel('Query').press('Control+Enter')
+    const grid = page.getByRole('group', { name: 'Result' })
+    await grid.getByRole('columnheader', { name: /^n long/ }).waitFor()
+    expect(page.url()).toContain('sql=')
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download CSV' }).click()
+    expect((await download).suggestedFilename()).toBe('rows.csv')
+    await page.getByLabel('Query').fill('DROP TABLE demo.orders')
+    await page.getByRole('button', { name: 'Run' }).click()
+    await page.getByText('only SELECT is allowed here').waitFor()
+    await page.reload()
+    await expect.poll(() => page.getByLabel('Query').inputValue()).toBe('DROP TABLE demo.orders')
+    await page.getByRole('button', { name: 'SELECT count(*) AS n FROM demo.orders' }).click()
+    await page.getByRole('button', { name: 'Run' }).click()
+    await grid.waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
+  })
+})
