@@ -56,8 +56,8 @@ function readRoutes({ alerts }: AlertRouteDeps): Route[] {
       params: alertParams,
       responses: { 200: { description: 'The alert', schema: alertView } },
     }).handle(async ({ params }) => {
-      const { value, tag } = await alerts.get(params.alert_id)
-      return { status: 200, body: value, headers: entityTag(tag) }
+      const body = await alerts.get(params.alert_id)
+      return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
     route({
       method: 'get',
@@ -90,8 +90,8 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 201: { description: 'The alert', schema: changedAlert, links: LINKS } },
     }).handle(async (input) => {
-      const { value, tag } = await alerts.create(input.body, requestContext(input))
-      return { status: 201, body: value, headers: { ...entityTag(tag), 'Cache-Control': 'no-store' } }
+      const body = await alerts.create(input.body, requestContext(input))
+      return { status: 201, body, headers: { ...entityTag(body.revision, body), 'Cache-Control': 'no-store' } }
     }),
     route({
       method: 'put',
@@ -106,8 +106,8 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       responses: { 200: { description: 'The alert', schema: changedAlert } },
     }).handle(async (input) => {
       const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
-      const { value, tag } = await alerts.update(input.params.alert_id, input.body, change)
-      return { status: 200, body: value, headers: { ...entityTag(tag), 'Cache-Control': 'no-store' } }
+      const body = await alerts.update(input.params.alert_id, input.body, change)
+      return { status: 200, body, headers: { ...entityTag(body.revision, body), 'Cache-Control': 'no-store' } }
     }),
     route({
       method: 'delete',
@@ -151,8 +151,8 @@ function actionRoutes({ alerts }: AlertRouteDeps): Route[] {
       responses: { 200: { description: 'The alert', schema: alertView } },
     }).handle(async (input) => {
       const { until } = input.body
-      const { value, tag } = await alerts.silence(input.params.alert_id, until ?? undefined, requestContext(input))
-      return { status: 200, body: value, headers: entityTag(tag) }
+      const body = await alerts.silence(input.params.alert_id, until ?? undefined, requestContext(input))
+      return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
   ]
 }

@@ -5,7 +5,7 @@ export const rowGrid = {
   null: 'NULL',
   arrow: (isDescending: boolean) => (isDescending ? '↓' : '↑'),
   rows: (count: number, isCut: boolean) => (isCut ? `First ${formatPlural(count, 'row')}` : formatPlural(count, 'row')),
-  read: (read: string, all: string, ms: string) => `${read} of ${all} opened in ${ms}`,
+  read: (read: string, all: string, ms: string) => `· ${read} of ${all} opened in ${ms}`,
   wouldRead: (files: number, all: string) => `Reads up to ${formatPlural(files, 'file')}, ${all}.`,
   none: 'No rows.',
 } as const

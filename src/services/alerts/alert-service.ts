@@ -19,14 +19,8 @@ import { hideSecrets, type SettledChannel, settleChannel } from './channel-secre
 import { attemptDelivery, LEASE_MS } from './delivery-loop.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
-/** An alert with the version that `If-Match` compares. */
-export interface VersionedAlert<View = AlertView> {
-  readonly value: View
-  readonly tag: string
-}
-
 /** An alert after a change, with the secret that was made for it. */
-export type ChangedAlert = VersionedAlert<Wire<typeof changedAlert>>
+export type ChangedAlert = Wire<typeof changedAlert>
 
 /** Who changes an alert, and which revision they have read. */
 export interface AlertChange {
@@ -39,7 +33,7 @@ export interface AlertService {
   /** By name. */
   list(page: PageQuery): Promise<Wire<typeof alertList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
-  get(id: string): Promise<VersionedAlert>
+  get(id: string): Promise<AlertView>
   /** Throws `CONFLICT` for a name that is taken, `UNPROCESSABLE` for an address that is not allowed. */
   create(request: AlertRequest, context: RequestContext): Promise<ChangedAlert>
   /** Replaces the settings; `***` keeps a secret. Throws as `create`, and `PRECONDITION_FAILED`. */
@@ -49,7 +43,7 @@ export interface AlertService {
   /** Sends a test once, also while the alert is silenced, and returns what became of it. */
   test(id: string, context: RequestContext): Promise<AlertDeliveryView>
   /** Records notifications without sending them until a time; undefined ends that. Throws `UNPROCESSABLE` for the past. */
-  silence(id: string, until: string | undefined, context: RequestContext): Promise<VersionedAlert>
+  silence(id: string, until: string | undefined, context: RequestContext): Promise<AlertView>
   /** The notifications of an alert, newest first. */
   deliveries(id: string, page: PageQuery): Promise<ListPage<AlertDeliveryView>>
 }
@@ -70,7 +64,7 @@ export function createAlertService(deps: AlertServiceDeps): AlertService {
       const views = items.map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
       return { success: true, alerts: views, next_page_token }
     },
-    get: async (id) => versioned(deps, await found(id)),
+    get: async (id) => viewOf(deps, await found(id)),
     create: (request, context) => create(deps, request, context),
     update: (id, request, change) => update(deps, { id, request }, change),
     remove: (id, change) => remove(deps, id, change),
@@ -165,11 +159,7 @@ interface Silence {
   readonly until: string | undefined
 }
 
-async function silence(
-  deps: AlertServiceDeps,
-  { id, until }: Silence,
-  context: RequestContext,
-): Promise<VersionedAlert> {
+async function silence(deps: AlertServiceDeps, { id, until }: Silence, context: RequestContext): Promise<AlertView> {
   if (until !== undefined && Date.parse(until) <= deps.now().getTime()) refusePast(until)
   const alert = await deps.inTransaction(async (tx) => {
     const store = createAlertStore(tx)
@@ -180,7 +170,7 @@ async function silence(
     await record(deps, tx, { alert, context, action: 'silence', details: { until: silencedUntil ?? null } })
     return alert
   })
-  return versioned(deps, alert)
+  return viewOf(deps, alert)
 }
 
 function refusePast(until: string): never {
@@ -252,13 +242,10 @@ function shown({ settings }: AlertRecord): object {
   return { ...settings, channel: hideSecrets(settings.channel) }
 }
 
-async function versioned({ db }: AlertDeps, alert: AlertRecord): Promise<VersionedAlert> {
-  const value = alertView(alert, (await createConditionStore(db).counts()).get(alert.id) ?? 0)
-  const { revision, silenced_until: silenced, active_conditions: active } = value
-  return { value, tag: `${revision}.${silenced === null ? '' : Date.parse(silenced)}.${active}` }
+async function viewOf({ db }: AlertDeps, alert: AlertRecord): Promise<AlertView> {
+  return alertView(alert, (await createConditionStore(db).counts()).get(alert.id) ?? 0)
 }
 
 async function changed(deps: AlertDeps, alert: AlertRecord, { newSecret }: SettledChannel): Promise<ChangedAlert> {
-  const { value, tag } = await versioned(deps, alert)
-  return { value: { ...value, signing_secret: newSecret ?? null }, tag }
+  return { ...(await viewOf(deps, alert)), signing_secret: newSecret ?? null }
 }
