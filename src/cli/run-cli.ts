@@ -6,12 +6,12 @@ import { VERSION } from '../config/version.ts'
 import { createApiClient } from './api-client.ts'
 import type { Call, Command } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { COMMANDS } from './commands/all-commands.ts'
+import { commandGroups, COMMANDS } from './commands/all-commands.ts'
 import { completion } from './completion.ts'
 import { withCatalog } from './direct.ts'
-import { commandHelp, optionsOf, overview } from './help.ts'
+import { helpText, optionsOf, overview } from './help.ts'
 import { processTerminal } from './terminal.ts'
-import { plainText } from './text.ts'
+import { jsonText, listText, plainText } from './text.ts'
 
 export interface CliOptions {
   readonly openBundle?: OpenBundle
@@ -30,20 +30,21 @@ export async function runCli(args: readonly string[], { openBundle }: CliOptions
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof CommandError)) throw error
     process.exitCode = error instanceof UsageError ? 2 : 1
-    console.error(args.includes('--json') ? errorJson(error) : errorText(name, error))
+    console.error(args.includes('--json') ? errorJson(error) : errorText(args, error))
   }
 }
 
-function errorText(name: string, error: UsageError | CommandError): string {
-  const hint =
-    error instanceof UsageError ? `; see lockhouse help${Object.hasOwn(COMMANDS, name) ? ` ${name}` : ''}` : ''
+function errorText(args: readonly string[], error: UsageError | CommandError): string {
+  const [name = '', second = ''] = args
+  const topic = [`${name} ${second}`, name].find((one) => Object.hasOwn(COMMANDS, one)) ?? ''
+  const hint = error instanceof UsageError ? `; see lockhouse help ${topic}`.trimEnd() : ''
   const code = error instanceof CommandError && error.code !== undefined ? `${error.code}: ` : ''
   return `lockhouse: ${code}${plainText(error.message)}${hint}`
 }
 
 function errorJson(error: UsageError | CommandError): string {
   const code = error instanceof CommandError ? (error.code ?? null) : 'USAGE'
-  return JSON.stringify({ success: false, code, message: error.message })
+  return jsonText({ success: false, code, message: error.message })
 }
 
 /** Ends the process when nobody reads standard output any more, or when nothing more can be written there. */
@@ -73,26 +74,49 @@ async function runLocal(name: string, rest: readonly string[], openBundle?: Open
   }
 }
 
-function helpOf([name]: readonly string[]): string {
-  const command = name === undefined ? undefined : COMMANDS[name]
-  return name === undefined || command === undefined ? overview() : commandHelp(name, command)
+function helpOf([first, second]: readonly string[]): string {
+  return first === undefined ? overview() : helpText(second === undefined ? first : `${first} ${second}`)
 }
 
 function requireNone([first]: readonly string[]): void {
   if (first !== undefined) throw new UsageError(`unexpected argument ${first}`)
 }
 
-async function runCommand(name: string, rest: readonly string[], openBundle?: OpenBundle): Promise<void> {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command === undefined) throw new UsageError(`unknown command ${name}`)
+async function runCommand(first: string, words: readonly string[], openBundle?: OpenBundle): Promise<void> {
+  const { name, command, rest } = foundCommand(first, words)
+  if (command === undefined) return void process.stdout.write(helpText(name))
   const { values, positionals } = parsed(command, rest)
-  if (values['help'] === true) return void process.stdout.write(commandHelp(name, command))
+  if (values['help'] === true) return void process.stdout.write(helpText(name))
   requireNames(command, positionals)
   requireChoices(command, values)
   const bundle: Call['bundle'] = (home) => openBundle?.(home)
   const call: Call = { ...callOf(values, positionals), isDirect: false, bundle }
   const catalog = call.text('catalog')
   await (catalog === undefined ? command.run(call) : withCatalog(call, catalog, command.run))
+}
+
+interface FoundCommand {
+  readonly name: string
+  /** Undefined: help was asked for a group without a command of its own. */
+  readonly command: Command | undefined
+  readonly rest: readonly string[]
+}
+
+/** The command of one word or of two. Throws {@link UsageError} when there is none. */
+function foundCommand(first: string, words: readonly string[]): FoundCommand {
+  const [second = '', ...rest] = words
+  const two = `${first} ${second}`
+  if (Object.hasOwn(COMMANDS, two)) return { name: two, command: COMMANDS[two], rest }
+  const group = commandGroups().find(({ name }) => name === first)
+  if (group === undefined) throw new UsageError(`unknown command ${first}`)
+  const { own, others } = group
+  if (others.length === 0 || (own !== undefined && (second === '' || second.startsWith('-')))) {
+    return { name: first, command: own, rest: words }
+  }
+  if (second === '--help') return { name: first, command: undefined, rest: [] }
+  throw new UsageError(
+    `${first} ${own === undefined ? 'needs' : `has no command ${second}: write`} ${listText(others)}`,
+  )
 }
 
 type Values = Readonly<Record<string, string | boolean | undefined>>
@@ -120,11 +144,6 @@ function requireChoices(command: Command, values: Values): void {
     if (choices === undefined || typeof value !== 'string' || choices.includes(value)) continue
     throw new UsageError(`--${option} must be ${listText(choices)}, not ${value}`)
   }
-}
-
-/** Words such as `auto, embedded or spark`. */
-function listText(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`
 }
 
 /**

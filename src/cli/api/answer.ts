@@ -1,0 +1,127 @@
+import type { Call } from '../command.ts'
+import { type Column, showRows } from '../commands/show.ts'
+import { type Cell, durationText, jsonText, sizeText, textList } from '../text.ts'
+
+/** A column: a field of the entries, or its header and the field. */
+export type ColumnSpec<Field extends string = string> = Field | readonly [header: string, field: Field]
+
+/** Rows of a list of an answer under headers. */
+export function showList(call: Call, answer: unknown, list: ListView): void {
+  showRows(call, answer, { rows: list.rows, none: list.none, columns: list.columns.map(columnOf) })
+}
+
+export interface ListView {
+  readonly rows: readonly unknown[]
+  readonly columns: readonly ColumnSpec[]
+  /** What is said when there are no rows. */
+  readonly none: string
+}
+
+function columnOf(spec: ColumnSpec): Column<unknown> {
+  const [header, field] = typeof spec === 'string' ? [headerFor(spec), spec] : spec
+  return { header, cell: (row) => cellFor(field, valueAt(row, field)) }
+}
+
+function headerFor(field: string): string {
+  const last = field.split('.').at(-1) ?? field
+  return last
+    .replace(/_(count|at|bytes|ms)$/, '')
+    .replaceAll('_', ' ')
+    .toUpperCase()
+}
+
+/** The value at a path such as `error.code` or `operations[].operation`; undefined when there is none. */
+export function valueAt(value: unknown, path: string): unknown {
+  const [, first = '', isList, rest] = /^(.*?)(\[\])?(?:\.(.*))?$/.exec(path) ?? []
+  const inner: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, first) : undefined
+  if (rest === undefined) return inner
+  if (isList === undefined) return valueAt(inner, rest)
+  return Array.isArray(inner) ? inner.map((entry) => valueAt(entry, rest)) : undefined
+}
+
+/** A value as people read it: sizes and durations with units, lists of words, objects as JSON. */
+export function cellFor(field: string, value: unknown): Cell {
+  switch (typeof value) {
+    case 'number':
+      if (/(^|_)bytes$/.test(field)) return sizeText(value)
+      return /_ms$/.test(field) ? durationText(value) : Math.round(value * 1000) / 1000
+    case 'string':
+      return value
+    case 'boolean':
+      return value ? 'yes' : 'no'
+    case 'object':
+      return value === null ? null : objectCell(value)
+    default:
+      return null
+  }
+}
+
+function objectCell(value: object): Cell {
+  if (!Array.isArray(value)) return isEmpty(value) ? null : jsonText(value)
+  if (value.length === 0) return null
+  return value.every((part) => typeof part !== 'object') ? value.join(', ') : entriesText(value)
+}
+
+const entriesText = (list: readonly unknown[]): string => `${list.length} with --json`
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0
+}
+
+/** Members that say nothing to a person. */
+const SILENT: ReadonlySet<string> = new Set(['success', 'next_page_token'])
+/** Members of an object that are shown one a line, and not as JSON. */
+const MAX_FLAT = 3
+
+/** Names and values of an answer; members of members are named `error code`. */
+export function pairsOf(answer: unknown, except: readonly string[] = []): readonly (readonly [string, Cell])[] {
+  return flat(answer, '', 0)
+    .filter(([path]) => !except.includes(path))
+    .map(([path, cell]) => [labelFor(path), cell])
+}
+
+function flat(value: unknown, prefix: string, depth: number): readonly (readonly [string, Cell])[] {
+  return Object.entries((value ?? {}) as Readonly<Record<string, unknown>>).flatMap(([name, inner]) => {
+    const path = `${prefix}${name}`
+    if (SILENT.has(name)) return []
+    const isNested = typeof inner === 'object' && inner !== null && !Array.isArray(inner) && !isEmpty(inner)
+    if (isNested && depth < MAX_FLAT) return flat(inner, `${path}.`, depth + 1)
+    return [[path, cellFor(name, inner)] as const]
+  })
+}
+
+function labelFor(path: string): string {
+  return path.replace(/_(count|bytes|ms)$/, '').replaceAll(/[._]/g, ' ')
+}
+
+/** An answer as names and values, then its lists as tables. With `--json` the answer as it is. */
+export function showAnswer(call: Call, answer: unknown, view: AnswerView): void {
+  if (call.isSet('json')) return call.terminal.out(jsonText(answer))
+  const inner = view.inside === undefined ? answer : valueAt(answer, view.inside)
+  const tables = Object.entries(view.tables ?? {})
+  const pairs =
+    view.fields === undefined
+      ? pairsOf(inner, [...tables.map(([list]) => list), ...(view.except ?? [])])
+      : chosen(inner, view.fields)
+  if (pairs.length > 0) call.terminal.out(textList(pairs))
+  for (const [list, columns] of tables) {
+    const rows = valueAt(inner, list)
+    if (!Array.isArray(rows) || rows.length === 0) continue
+    call.terminal.out(`\n${labelFor(list)}:`)
+    showList(call, rows, { rows, columns, none: '' })
+  }
+}
+
+export interface AnswerView {
+  /** The member that has what is shown, such as `pipeline`. */
+  readonly inside?: string
+  /** The fields that are shown, in order; undefined: all. */
+  readonly fields?: readonly string[]
+  readonly except?: readonly string[]
+  /** Lists that are shown as tables below, by their path. */
+  readonly tables?: Readonly<Record<string, readonly ColumnSpec[]>>
+}
+
+function chosen(answer: unknown, fields: readonly string[]): readonly (readonly [string, Cell])[] {
+  return fields.map((path) => [labelFor(path), cellFor(path.split('.').at(-1) ?? '', valueAt(answer, path))])
+}
