@@ -57,9 +57,17 @@ export function cellFor(field: string, value: unknown): Cell {
 }
 
 function objectCell(value: object): Cell {
-  if (!Array.isArray(value)) return isEmpty(value) ? null : jsonText(value)
+  if (!Array.isArray(value)) return membersText(value)
   if (value.length === 0) return null
   return value.every((part) => typeof part !== 'object') ? value.join(', ') : entriesText(value)
+}
+
+/** Members such as `day=2026-03-11, city=Bern`; JSON where they have members themselves. */
+function membersText(value: object): Cell {
+  const members = Object.entries(value as Readonly<Record<string, unknown>>)
+  if (members.length === 0) return null
+  if (members.some(([, inner]) => typeof inner === 'object' && inner !== null)) return jsonText(value)
+  return members.map(([name, inner]) => `${name}=${String(inner)}`).join(', ')
 }
 
 const entriesText = (list: readonly unknown[]): string => `${list.length} with --json`
@@ -73,10 +81,12 @@ const SILENT: ReadonlySet<string> = new Set(['success', 'next_page_token'])
 /** Members of an object that are shown one a line, and not as JSON. */
 const MAX_FLAT = 3
 
-/** Names and values of an answer; members of members are named `error code`. */
+/** Names and values of an answer; members of members are named `error code`. `except` has paths that are left out. */
 export function pairsOf(answer: unknown, except: readonly string[] = []): readonly (readonly [string, Cell])[] {
+  if (Array.isArray(answer)) return []
+  const isLeftOut = (path: string): boolean => except.some((one) => path === one || path.startsWith(`${one}.`))
   return flat(answer, '', 0)
-    .filter(([path]) => !except.includes(path))
+    .filter(([path]) => !isLeftOut(path))
     .map(([path, cell]) => [labelFor(path), cell])
 }
 
@@ -91,37 +101,50 @@ function flat(value: unknown, prefix: string, depth: number): readonly (readonly
 }
 
 function labelFor(path: string): string {
-  return path.replace(/_(count|bytes|ms)$/, '').replaceAll(/[._]/g, ' ')
+  const words = path.replace(/_(bytes|ms)$/, '').replace(/([a-z]*)_count$/, (_, noun: string) => plainPlural(noun))
+  return words.replaceAll(/[._]/g, ' ')
+}
+
+const NOUNS = /^(file|node|edge|turn|record|snapshot|manifest)$/
+
+/** Names such as `node_count` and `files_count` mean nodes and files; `matched_count` has no noun. */
+function plainPlural(word: string): string {
+  return NOUNS.test(word) ? `${word}s` : word
 }
 
 /** An answer as names and values, then its lists as tables. With `--json` the answer as it is. */
 export function showAnswer(call: Call, answer: unknown, view: AnswerView): void {
-  if (call.isSet('json')) return call.terminal.out(jsonText(answer))
-  const inner = view.inside === undefined ? answer : valueAt(answer, view.inside)
+  if (call.isSet('json')) return call.terminal.out(jsonText(answer ?? null))
+  const { inside, fields, except = [] } = view
+  const inner = inside === undefined ? answer : valueAt(answer, inside)
+  const relative = (path: string): string => (inside === undefined ? path : path.replace(`${inside}.`, ''))
   const tables = Object.entries(view.tables ?? {})
   const pairs =
-    view.fields === undefined
-      ? pairsOf(inner, [...tables.map(([list]) => list), ...(view.except ?? [])])
-      : chosen(inner, view.fields)
+    fields === undefined
+      ? pairsOf(inner, [...tables.map(([list]) => list), ...except.map(relative)])
+      : fields.map((field) => chosenPair(inner, field, relative))
   if (pairs.length > 0) call.terminal.out(textList(pairs))
   for (const [list, columns] of tables) {
     const rows = valueAt(inner, list)
     if (!Array.isArray(rows) || rows.length === 0) continue
-    call.terminal.out(`\n${labelFor(list)}:`)
+    if (pairs.length > 0 || tables.length > 1) call.terminal.out(`\n${labelFor(list)}:`)
     showList(call, rows, { rows, columns, none: '' })
   }
 }
 
+/** What is shown of an answer. */
 export interface AnswerView {
   /** The member that has what is shown, such as `pipeline`. */
   readonly inside?: string
-  /** The fields that are shown, in order; undefined: all. */
-  readonly fields?: readonly string[]
+  /** The fields that are shown, in order, some with a name; undefined: all. */
+  readonly fields?: readonly ColumnSpec[]
   readonly except?: readonly string[]
   /** Lists that are shown as tables below, by their path. */
   readonly tables?: Readonly<Record<string, readonly ColumnSpec[]>>
 }
 
-function chosen(answer: unknown, fields: readonly string[]): readonly (readonly [string, Cell])[] {
-  return fields.map((path) => [labelFor(path), cellFor(path.split('.').at(-1) ?? '', valueAt(answer, path))])
+function chosenPair(answer: unknown, spec: ColumnSpec, relative: (path: string) => string): readonly [string, Cell] {
+  const path = relative(typeof spec === 'string' ? spec : spec[1])
+  const label = typeof spec === 'string' ? labelFor(path) : spec[0]
+  return [label, cellFor(path.split('.').at(-1) ?? '', valueAt(answer, path))]
 }

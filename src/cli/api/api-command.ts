@@ -49,13 +49,16 @@ export interface CallSpec<Id extends EndpointId> extends CommonSpec {
   readonly ignores?: readonly string[]
   /** The member of the answer that is shown. */
   readonly inside?: AnswerField<Id>
-  readonly fields?: readonly AnswerField<Id>[]
+  /** The fields that are shown, some with a name of their own; undefined: all. */
+  readonly fields?: readonly ColumnSpec<AnswerField<Id>>[]
   readonly except?: readonly AnswerField<Id>[]
   readonly tables?: { readonly [List in ListName<Id>]?: readonly ColumnSpec<RowField<Id, List>>[] }
   /** A question that has to be confirmed, or `--yes`; `{}` is the first argument. */
   readonly confirm?: string
   /** What is said instead of an answer; `{}` is the first argument. */
   readonly done?: string
+  /** What to do next, for people; undefined: nothing. */
+  readonly next?: (answer: Readonly<Record<string, unknown>>) => string | undefined
   /** Why the command failed although the service answered; undefined when it did not. */
   readonly fails?: (answer: Readonly<Record<string, unknown>>) => string | undefined
 }
@@ -85,7 +88,7 @@ export function listCommand<Id extends EndpointId>(id: Id, spec: ListSpec<Id>): 
         columns: spec.columns as readonly ColumnSpec[],
         none: spec.none,
       })
-      if (listed.hasMore) call.terminal.note(`there are more than ${listed.rows.length}: use --limit`)
+      if (listed.hasMore) call.terminal.note(`there are more than these ${listed.rows.length}: use a higher --limit`)
     },
   }
 }
@@ -117,7 +120,10 @@ export function callCommand<Id extends EndpointId>(id: Id, spec: CallSpec<Id>): 
       })
       if (spec.done !== undefined) return call.terminal.note(aboutFirst(spec.done, call))
       showAnswer(call, answer.body, spec as Parameters<typeof showAnswer>[2])
-      const failure = spec.fails?.(answer.body as Readonly<Record<string, unknown>>)
+      const found = answer.body as Readonly<Record<string, unknown>>
+      const next = call.isSet('json') ? undefined : spec.next?.(found)
+      if (next !== undefined) call.terminal.note(plainText(next))
+      const failure = spec.fails?.(found)
       if (failure !== undefined) throw new CommandError(failure)
     },
   }

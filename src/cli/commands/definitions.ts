@@ -7,11 +7,11 @@ import { jsonText } from '../text.ts'
 /** What an exported document has besides the graph. */
 const EXPORTED = ['format_version', 'name', 'description', 'version', 'exported_at']
 const VERSION_FIELDS = [
-  'definition.id',
-  'definition.name',
-  'version.id',
-  'version.version',
-  'version.environment',
+  ['definition', 'definition.id'],
+  ['name', 'definition.name'],
+  ['version', 'version.version'],
+  ['version id', 'version.id'],
+  ['environment', 'version.environment'],
 ] as const
 const PROBLEMS = ['severity', ['NODE', 'node_id'], 'code', 'message'] as const
 
@@ -25,7 +25,21 @@ export const definitionCommands: Readonly<Record<string, Command>> = {
     none: 'no definitions',
     examples: ['lockhouse definitions'],
   }),
-  'definitions show': callCommand('getDefinition', { examples: ['lockhouse definitions show orders'] }),
+  'definitions show': callCommand('getDefinition', {
+    fields: [
+      'id',
+      'name',
+      'description',
+      'created_by',
+      'created_at',
+      ['development', 'latest_versions.development.version'],
+      ['qa', 'latest_versions.qa.version'],
+      ['uat', 'latest_versions.uat.version'],
+      ['production', 'latest_versions.production.version'],
+      ['retired', 'latest_versions.retired.version'],
+    ],
+    examples: ['lockhouse definitions show orders'],
+  }),
   'definitions board': listCommand('getPipelineBoard', {
     columns: [
       'name',
@@ -124,6 +138,8 @@ export const definitionCommands: Readonly<Record<string, Command>> = {
     examples: ['lockhouse definitions create-sink orders'],
   }),
   'definitions promote': callCommand('promoteVersion', {
+    next: ({ id, status }) =>
+      status === 'pending' ? `a lead has to approve it: lockhouse approvals approve ${String(id)}` : undefined,
     except: ['nodes', 'edges'],
     examples: ['lockhouse definitions promote orders 1'],
   }),

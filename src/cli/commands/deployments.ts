@@ -1,35 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { callCommand, type CallSpec, listCommand } from '../api/api-command.ts'
+import { callCommand, type CallSpec, limitOf, listCommand, queryOf } from '../api/api-command.ts'
+import { showList, valueAt } from '../api/answer.ts'
 import { endpointOf, filledPath } from '../api/endpoint.ts'
+import { listAll } from '../api/pages.ts'
 import { resolveIds } from '../api/parameters.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
+import { jsonText } from '../text.ts'
 
 type Change = 'deployDefinition' | 'undeployDefinition' | 'rollbackDeployment'
 
 const VIEW = {
   words: ['environment'],
+  fails: (answer: unknown) => {
+    const problems = valueAt(answer, 'plan.problems')
+    return Array.isArray(problems) && problems.length > 0 ? 'this plan cannot be carried out' : undefined
+  },
   tables: {
     'plan.sources': ['table', 'starts'],
     'plan.problems': ['code', 'node_id', 'parameter', 'message'],
   },
 } as const satisfies Omit<CallSpec<Change>, 'examples'>
 
+const deployments = listCommand('listDeployments', {
+  columns: [],
+  none: 'no deployments',
+  examples: ['lockhouse deployments --environment production'],
+})
+const COLUMNS = [
+  ['DEFINITION', 'name'],
+  'environment',
+  'state',
+  ['RUNS', 'running_version_id'],
+  ['SHOULD RUN', 'desired_version_id'],
+  ['PIPELINE', 'pipeline_id'],
+  'reason',
+] as const
+
 /** Commands that run versions in environments, and those for the environments. */
 export const deploymentCommands: Readonly<Record<string, Command>> = {
-  deployments: listCommand('listDeployments', {
-    columns: [
-      ['DEFINITION', 'definition_id'],
-      'environment',
-      'state',
-      ['RUNS', 'running_version_id'],
-      ['SHOULD RUN', 'desired_version_id'],
-      ['PIPELINE', 'pipeline_id'],
-      'reason',
-    ],
-    none: 'no deployments',
-    examples: ['lockhouse deployments --environment production'],
-  }),
+  deployments: { ...deployments, endpoints: ['listDeployments', 'listDefinitions'], run: listDeployments },
   'deployments history': listCommand('listDeploymentHistory', {
     columns: [
       ['STARTED', 'started_at'],
@@ -86,6 +96,20 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
     ignores: ['environment', 'revision', 'updated_at'],
     examples: ['lockhouse environments set production --writes "sales.*"', 'lockhouse environments set qa qa.json'],
   }),
+}
+
+/** Lists deployments with the names of their definitions, which the answer does not have. */
+async function listDeployments(call: Call): Promise<void> {
+  const query = queryOf(call, endpointOf('listDeployments'))
+  const { answer, rows } = await listAll(call, 'listDeployments', { query, limit: limitOf(call) })
+  if (call.isSet('json')) return call.terminal.out(jsonText(answer))
+  const definitions = (await listAll(call, 'listDefinitions', {})).rows as readonly { id: string; name: string }[]
+  const names = new Map(definitions.map(({ id, name }) => [id, name]))
+  const named = (rows as readonly { definition_id: string }[]).map((row) => ({
+    ...row,
+    name: names.get(row.definition_id) ?? row.definition_id,
+  }))
+  showList(call, answer, { rows: named, columns: COLUMNS, none: 'no deployments' })
 }
 
 const LOOK_MS = 500

@@ -28,18 +28,24 @@ export const pipelineCommands: Readonly<Record<string, Command>> = {
   'pipelines show': callCommand('getPipelineStatus', {
     summary: 'show state, checkpoint and latest progress of a pipeline',
     inside: 'pipeline',
+    except: ['pipeline.last_progress.id', 'pipeline.last_progress.run_id', 'pipeline.last_progress.duration_ms'],
     examples: ['lockhouse pipelines show demo.big_orders'],
   }),
   'pipelines start': callCommand('startPipeline', {
     summary: 'start a pipeline from options or a file with JSON, or resume a stopped one from its checkpoint',
     file: 'optional',
+    inside: 'pipeline',
     fields: FIELDS,
     examples: [
       'lockhouse pipelines start --source-table demo.orders --sink-table demo.copy --create-sink-table --checkpoint-location checkpoints/copy --trigger-interval "5 seconds"',
       'lockhouse pipelines start copy.json',
     ],
   }),
-  'pipelines stop': callCommand('stopPipeline', { fields: FIELDS, examples: ['lockhouse pipelines stop demo.copy'] }),
+  'pipelines stop': callCommand('stopPipeline', {
+    inside: 'pipeline',
+    fields: FIELDS,
+    examples: ['lockhouse pipelines stop demo.copy'],
+  }),
   'pipelines delete': callCommand('deletePipeline', {
     confirm: 'Delete the pipeline {}? Its tables and its checkpoint stay.',
     done: 'the pipeline {} is deleted',

@@ -6,6 +6,7 @@ import { endpointOf } from '../api/endpoint.ts'
 import { fieldOptions } from '../api/fields.ts'
 import { listAll } from '../api/pages.ts'
 import type { Call, Command } from '../command.ts'
+import { plural } from '../../lib/text.ts'
 import { sizeText } from '../text.ts'
 import { JSON_OPTION, showPairs, showRows } from './show.ts'
 
@@ -42,7 +43,7 @@ const tables: Command = {
       ],
     })
     const waiting = Math.max(answer.pending_count, await unmeasured(call, answer))
-    if (waiting > 0) call.terminal.note(`${waiting} tables are new or have changed, and are not measured yet`)
+    if (waiting > 0) call.terminal.note(`not measured yet, because new or changed: ${plural(waiting, 'table')}`)
   },
 }
 
