@@ -14,21 +14,14 @@ import { helpText, optionsOf } from '../../src/cli/help.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
 import { textTable } from '../../src/cli/text.ts'
 import { LONG } from '../support/effort.ts'
+import { LOCKHOUSE, type Ran, runLockhouse } from './lockhouse-process.ts'
 import { freePort } from '../support/network/free-port.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
 import { ADMIN_TOKEN, type TestService } from '../support/service.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
-const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-
-interface Ran {
-  readonly code: unknown
-  readonly out: string
-  readonly err: string
-}
 
 describe('the command lockhouse', { timeout: 180_000 }, () => {
   let service: TestService
@@ -44,20 +37,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-    const child = spawn(process.execPath, [...RUNTIME, MAIN, ...args], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env['PATH'],
-        LOCKHOUSE_SERVER: `http://${served.host}`,
-        LOCKHOUSE_TOKEN: ADMIN_TOKEN,
-        ...env,
-      },
-    })
-    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code, out, err }
-  }
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+    runLockhouse(args, { cwd: folder, host: served.host, env })
   const json = async (...args: string[]) => {
     const { out, err, code } = await run([...args, '--json'])
     expect(code, err).toBe(0)
@@ -132,7 +113,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it.skipIf(spawnSync('script', ['--version']).status !== 0)(
     'asks on a terminal, and does nothing for another answer',
     async () => {
-      const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} remove-orphans demo.events`
+      const command = `${LOCKHOUSE.join(' ')} remove-orphans demo.events`
       const child = spawn('script', ['-qec', command, '/dev/null'], {
         cwd: folder,
         stdio: ['pipe', 'pipe', 'ignore'],
@@ -258,7 +239,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   })
 
   it.skipIf(!existsSync('/dev/full'))('ends with one line when standard output cannot be written', async () => {
-    const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} tables --json > /dev/full`
+    const command = `${LOCKHOUSE.join(' ')} tables --json > /dev/full`
     const env = { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN }
     const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'], env })
     const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])

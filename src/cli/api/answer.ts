@@ -19,7 +19,13 @@ export interface ListView {
 
 function columnOf(spec: ColumnSpec): Column<unknown> {
   const [header, field] = typeof spec === 'string' ? [headerFor(spec), spec] : spec
-  return { header, cell: (row) => cellFor(field, valueAt(row, field)) }
+  return { header, cell: (row) => columnCell(field, valueAt(row, field)) }
+}
+
+/** A list of objects is JSON in a column; as one of many values of an answer, it is only counted. */
+function columnCell(field: string, value: unknown): Cell {
+  const isList = Array.isArray(value) && value.some((part) => typeof part === 'object' && part !== null)
+  return isList ? jsonText(value) : cellFor(field, value)
 }
 
 function headerFor(field: string): string {
