@@ -23,7 +23,7 @@ export const quarantineCommands: Readonly<Record<string, Command>> = {
   }),
   'quarantine show': callCommand('getQuarantineEntry', {
     tables: { files: ['location', ['SIZE', 'size_bytes']] },
-    examples: ['lockhouse quarantine show qr-01k9…'],
+    examples: ['lockhouse quarantine show qua-01k9…'],
   }),
   'quarantine restore': {
     summary: endpointOf('restoreFromQuarantine').summary.replace('Put', 'put'),
@@ -33,7 +33,7 @@ export const quarantineCommands: Readonly<Record<string, Command>> = {
       plan: { value: 'ID', help: 'apply exactly this plan of a dry run' },
       ...JSON_OPTION,
     },
-    examples: ['lockhouse quarantine restore qr-01k9… --dry-run', 'lockhouse quarantine restore qr-01k9…'],
+    examples: ['lockhouse quarantine restore qua-01k9… --dry-run', 'lockhouse quarantine restore qua-01k9…'],
     endpoints: ['restoreFromQuarantine'],
     async run(call) {
       const path = filledPath(endpointOf('restoreFromQuarantine').path, { quarantine_id: call.names[0] ?? '' })
@@ -44,6 +44,6 @@ export const quarantineCommands: Readonly<Record<string, Command>> = {
   'quarantine purge': callCommand('purgeQuarantineEntry', {
     confirm: 'Delete the files of {} now? They cannot be restored.',
     tables: { failed_deletions: ['location', 'reason'] },
-    examples: ['lockhouse quarantine purge qr-01k9… --yes'],
+    examples: ['lockhouse quarantine purge qua-01k9… --yes'],
   }),
 }
