@@ -3,13 +3,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withGeneratedParts } from './api-docs-parts.ts'
-import { cliAnswers, cliEndpoints } from './cli-endpoints.ts'
+import { cliEndpoints, cliFields } from './cli-endpoints.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const files: Readonly<Record<string, (current: string) => string>> = {
   'docs/api.md': withGeneratedParts,
   'src/cli/generated/endpoints.ts': cliEndpoints,
-  'src/cli/generated/answers.ts': cliAnswers,
+  'src/cli/generated/fields.ts': cliFields,
 }
 for (const [name, generate] of Object.entries(files)) {
   const path = join(root, name)

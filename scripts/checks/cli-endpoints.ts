@@ -6,32 +6,45 @@ type Schema = Readonly<Record<string, unknown>>
 
 const HEADING = '// Generated from the table of routes by `npm run api-docs`; do not edit.'
 
-/** The text of src/cli/generated/endpoints.ts: what the command line has to know of each route, without the schemas. */
+/**
+ * The text of src/cli/generated/endpoints.ts: what the command line has to know of each route, without the schemas. It is
+ * JSON inside, because a runtime reads a text faster than the literal of an object.
+ */
 export function cliEndpoints(): string {
+  const lines = routes().map((route) => `  ${route.operationId}: ${quoted(JSON.stringify(endpoint(route)))},`)
   return `${HEADING}
 
-/** Routes by their name in the API's document: method, path, summary, and the fields that a caller can give. */
+/** JSON of each route, by its name in the API's document: method, path, summary, and the fields that a caller can give. */
 export const ENDPOINTS = {
-${routes()
-  .map((route) => `  ${route.operationId}: ${JSON.stringify(endpoint(route))},`)
-  .join('\n')}
+${lines.join('\n')}
 } as const
 `
 }
 
-/** The text of src/cli/generated/answers.ts: names of the fields of each answer, so that the compiler checks columns. */
-export function cliAnswers(): string {
-  const lines = routes().map((route) => {
-    const paths = [...new Set(answerPaths(answerOf(route)))].map((path) => `'${path}'`)
-    return `  readonly ${route.operationId}: ${paths.length === 0 ? 'never' : paths.join(' | ')}`
-  })
+/** The text of src/cli/generated/fields.ts: names of fields of each route, so that the compiler checks arguments and columns. */
+export function cliFields(): string {
+  const bodies = routes().map((route) => `  readonly ${route.operationId}: ${union(Object.keys(fields(route.body)))}`)
+  const answers = routes().map((route) => `  readonly ${route.operationId}: ${union(answerPaths(answerOf(route)))}`)
   return `${HEADING}
+
+/** Fields of bodies. */
+export interface BodyFields {
+${bodies.join('\n')}
+}
 
 /** Fields of answers as paths; \`[]\` stands for the elements of a list. */
 export interface AnswerFields {
-${lines.join('\n')}
+${answers.join('\n')}
 }
 `
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}
+
+function union(names: readonly string[]): string {
+  return names.length === 0 ? 'never' : [...new Set(names)].map((name) => `'${name}'`).join(' | ')
 }
 
 /** The table of routes, of which no handler runs. */
@@ -70,12 +83,18 @@ function fields(schema: z.ZodType | undefined): Readonly<Record<string, object>>
         name,
         {
           ...kindOf(value, root),
-          ...(typeof description === 'string' ? { help: description } : {}),
+          ...(typeof description === 'string' ? { help: firstSentence(description) } : {}),
           ...(required(name) ? { required: true } : {}),
         },
       ]
     }),
   )
+}
+
+/** The first sentence of a description, as the help of an option. */
+function firstSentence(description: string): string {
+  const first = (description.split(/(?<=\w)\.\s/, 1)[0] ?? '').replaceAll('`', '')
+  return `${first.charAt(0).toLowerCase()}${first.slice(1)}`
 }
 
 const KINDS: Readonly<Record<string, string>> = {

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
 import { optionsOf } from '../../src/cli/help.ts'
 import { ENDPOINTS } from '../../src/cli/generated/endpoints.ts'
-import { filledPath, pathParameters } from '../../src/cli/api/endpoint.ts'
-import { cliAnswers, cliEndpoints } from '../../scripts/checks/cli-endpoints.ts'
+import { type EndpointId, endpointOf, filledPath, pathParameters } from '../../src/cli/api/endpoint.ts'
+import { cliEndpoints, cliFields } from '../../scripts/checks/cli-endpoints.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PATH_VALUES } from '../contract/route-probes.ts'
@@ -20,7 +20,7 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   '/api/openapi.json': 'programs read it',
 }
 
-const endpoints = Object.entries(ENDPOINTS)
+const endpoints = Object.keys(ENDPOINTS).map((id) => [id, endpointOf(id as EndpointId)] as const)
 const called = new Set<string>(Object.values(COMMANDS).flatMap((command) => command.endpoints))
 
 it('every route has a command or a reason to have none', () => {
@@ -37,13 +37,13 @@ it('generated endpoints match the table of routes; `npm run api-docs` updates th
   const text = (name: string): string =>
     readFileSync(join(import.meta.dirname, '../../src/cli/generated', name), 'utf8')
   expect(text('endpoints.ts')).toBe(cliEndpoints())
-  expect(text('answers.ts')).toBe(cliAnswers())
+  expect(text('fields.ts')).toBe(cliFields())
 })
 
 it('options of each command have one value or none, and choices that the route has', () => {
   for (const [name, { endpoints: ids }] of Object.entries(COMMANDS)) {
-    const fields = ids.flatMap((id) => Object.entries({ ...ENDPOINTS[id].query, ...ENDPOINTS[id].body }))
-    const choices = new Map(fields.map(([field, spec]) => [field.replaceAll('_', '-'), Reflect.get(spec, 'choices')]))
+    const fields = ids.flatMap((id) => Object.entries({ ...endpointOf(id).query, ...endpointOf(id).body }))
+    const choices = new Map(fields.map(([field, spec]) => [field.replaceAll('_', '-'), spec.choices]))
     for (const [option, spec] of Object.entries(optionsOf(COMMANDS[name]!))) {
       if (spec.choices !== undefined) expect(spec.choices, `${name} --${option}`).toEqual(choices.get(option))
     }

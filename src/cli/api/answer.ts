@@ -50,7 +50,7 @@ export function cellFor(field: string, value: unknown): Cell {
   switch (typeof value) {
     case 'number':
       if (/(^|_)bytes$/.test(field)) return sizeText(value)
-      return /_ms$/.test(field) ? durationText(value) : Math.round(value * 1000) / 1000
+      return field.endsWith('_ms') ? durationText(value) : Math.round(value * 1000) / 1000
     case 'string':
       return value
     case 'boolean':
@@ -82,13 +82,16 @@ function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0
 }
 
+/** A name and a value of an answer. */
+type Pair = readonly [name: string, value: Cell]
+
 /** Members that say nothing to a person. */
 const SILENT: ReadonlySet<string> = new Set(['success', 'next_page_token'])
 /** Members of an object that are shown one a line, and not as JSON. */
 const MAX_FLAT = 3
 
 /** Names and values of an answer; members of members are named `error code`. `except` has paths that are left out. */
-export function pairsOf(answer: unknown, except: readonly string[] = []): readonly (readonly [string, Cell])[] {
+export function pairsOf(answer: unknown, except: readonly string[] = []): readonly Pair[] {
   if (Array.isArray(answer)) return []
   const isLeftOut = (path: string): boolean => except.some((one) => path === one || path.startsWith(`${one}.`))
   return flat(answer, '', 0)
@@ -96,7 +99,7 @@ export function pairsOf(answer: unknown, except: readonly string[] = []): readon
     .map(([path, cell]) => [labelFor(path), cell])
 }
 
-function flat(value: unknown, prefix: string, depth: number): readonly (readonly [string, Cell])[] {
+function flat(value: unknown, prefix: string, depth: number): readonly Pair[] {
   return Object.entries((value ?? {}) as Readonly<Record<string, unknown>>).flatMap(([name, inner]) => {
     const path = `${prefix}${name}`
     if (SILENT.has(name)) return []
@@ -121,14 +124,9 @@ function plainPlural(word: string): string {
 /** An answer as names and values, then its lists as tables. With `--json` the answer as it is. */
 export function showAnswer(call: Call, answer: unknown, view: AnswerView): void {
   if (call.isSet('json')) return call.terminal.out(jsonText(answer ?? null))
-  const { inside, fields, except = [] } = view
-  const inner = inside === undefined ? answer : valueAt(answer, inside)
-  const relative = (path: string): string => (inside === undefined ? path : path.replace(`${inside}.`, ''))
+  const inner = view.inside === undefined ? answer : valueAt(answer, view.inside)
   const tables = Object.entries(view.tables ?? {})
-  const pairs =
-    fields === undefined
-      ? pairsOf(inner, [...tables.map(([list]) => list), ...except.map(relative)])
-      : fields.map((field) => chosenPair(inner, field, relative))
+  const pairs = shownPairs(inner, view)
   if (pairs.length > 0) call.terminal.out(textList(pairs))
   for (const [list, columns] of tables) {
     const rows = valueAt(inner, list)
@@ -136,6 +134,13 @@ export function showAnswer(call: Call, answer: unknown, view: AnswerView): void 
     if (pairs.length > 0 || tables.length > 1) call.terminal.out(`\n${labelFor(list)}:`)
     showList(call, rows, { rows, columns, none: '' })
   }
+}
+
+/** The fields that are shown as names and values; paths of a view are relative to what is shown. */
+function shownPairs(inner: unknown, { inside, fields, except = [], tables = {} }: AnswerView): readonly Pair[] {
+  const relative = (path: string): string => (inside === undefined ? path : path.replace(`${inside}.`, ''))
+  if (fields === undefined) return pairsOf(inner, [...Object.keys(tables), ...except.map(relative)])
+  return fields.map((field) => chosenPair(inner, field, relative))
 }
 
 /** What is shown of an answer. */
@@ -149,7 +154,7 @@ export interface AnswerView {
   readonly tables?: Readonly<Record<string, readonly ColumnSpec[]>>
 }
 
-function chosenPair(answer: unknown, spec: ColumnSpec, relative: (path: string) => string): readonly [string, Cell] {
+function chosenPair(answer: unknown, spec: ColumnSpec, relative: (path: string) => string): Pair {
   const path = relative(typeof spec === 'string' ? spec : spec[1])
   const label = typeof spec === 'string' ? labelFor(path) : spec[0]
   return [label, cellFor(path.split('.').at(-1) ?? '', valueAt(answer, path))]

@@ -1,7 +1,7 @@
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { JSON_OPTION } from '../commands/show.ts'
 import { CommandError, UsageError } from '../errors.ts'
-import { type ColumnSpec, showAnswer, showList } from './answer.ts'
+import { type AnswerView, type ColumnSpec, showAnswer, showList } from './answer.ts'
 import {
   type AnswerField,
   type BodyField,
@@ -29,6 +29,8 @@ interface CommonSpec {
   /** Whether it can work on a catalog without a service. */
   readonly takesCatalog?: true
 }
+
+type Answer = Readonly<Record<string, unknown>>
 
 /** A command that lists entries. */
 export interface ListSpec<Id extends EndpointId> extends CommonSpec {
@@ -58,9 +60,9 @@ export interface CallSpec<Id extends EndpointId> extends CommonSpec {
   /** What is said instead of an answer; `{}` is the first argument. */
   readonly done?: string
   /** What to do next, for people; undefined: nothing. */
-  readonly next?: (answer: Readonly<Record<string, unknown>>) => string | undefined
+  readonly next?: (answer: Answer) => string | undefined
   /** Why the command failed although the service answered; undefined when it did not. */
-  readonly fails?: (answer: Readonly<Record<string, unknown>>) => string | undefined
+  readonly fails?: (answer: Answer) => string | undefined
 }
 
 const YES_OPTION: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
@@ -85,7 +87,7 @@ export function listCommand<Id extends EndpointId>(id: Id, spec: ListSpec<Id>): 
       const listed = await listAll(call, id, { ids, query: queryOf(call, endpoint), limit })
       showList(call, listed.answer, {
         rows: listed.rows,
-        columns: spec.columns as readonly ColumnSpec[],
+        columns: spec.columns,
         none: spec.none,
       })
       if (listed.hasMore) call.terminal.note(`there are more than these ${listed.rows.length}: use a higher --limit`)
@@ -119,14 +121,18 @@ export function callCommand<Id extends EndpointId>(id: Id, spec: CallSpec<Id>): 
         body: isSent(endpoint, body) ? body : undefined,
       })
       if (spec.done !== undefined) return call.terminal.note(aboutFirst(spec.done, call))
-      showAnswer(call, answer.body, spec as Parameters<typeof showAnswer>[2])
-      const found = answer.body as Readonly<Record<string, unknown>>
-      const next = call.isSet('json') ? undefined : spec.next?.(found)
-      if (next !== undefined) call.terminal.note(plainText(next))
-      const failure = spec.fails?.(found)
-      if (failure !== undefined) throw new CommandError(failure)
+      showAnswer(call, answer.body, spec as AnswerView)
+      endWith(call, spec, answer.body as Answer)
     },
   }
+}
+
+/** Says what to do next. Throws {@link CommandError} when the answer means that the command failed. */
+function endWith(call: Call, { next, fails }: Pick<CallSpec<never>, 'next' | 'fails'>, answer: Answer): void {
+  const hint = call.isSet('json') ? undefined : next?.(answer)
+  if (hint !== undefined) call.terminal.note(plainText(hint))
+  const failure = fails?.(answer)
+  if (failure !== undefined) throw new CommandError(failure)
 }
 
 function isSent({ body: fields }: Endpoint, body: Readonly<Record<string, unknown>> | undefined): boolean {
@@ -148,8 +154,13 @@ function commandSummary({ method, summary, paged }: Endpoint): string {
   return `${verb}${summary.charAt(0).toLowerCase()}${summary.slice(1)}`
 }
 
+/** Fields of which a file may have those that are required. */
 function optionalFields(fields: Endpoint['body']): Endpoint['body'] {
-  return Object.fromEntries(Object.entries(fields).map(([name, { required: _, ...field }]) => [name, field]))
+  const entries = Object.entries(fields).map(([name, field]) => {
+    const { kind, choices, help } = field
+    return [name, { kind, ...(choices && { choices }), ...(help === undefined ? {} : { help }) }] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 interface ArgumentSpec {

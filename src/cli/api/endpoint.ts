@@ -1,6 +1,6 @@
 import type { Method } from '../api-client.ts'
 import { ENDPOINTS } from '../generated/endpoints.ts'
-import type { AnswerFields } from '../generated/answers.ts'
+import type { AnswerFields, BodyFields } from '../generated/fields.ts'
 
 /** Names of the routes in the API's document. */
 export type EndpointId = keyof typeof ENDPOINTS
@@ -26,7 +26,7 @@ export interface Endpoint {
 }
 
 /** Names of the fields of a body. */
-export type BodyField<Id extends EndpointId> = keyof (typeof ENDPOINTS)[Id]['body'] & string
+export type BodyField<Id extends EndpointId> = BodyFields[Id]
 
 /** A field of an answer, such as `pipeline.state`. */
 export type AnswerField<Id extends EndpointId> = AnswerFields[Id]
@@ -39,9 +39,15 @@ export type ListName<Id extends EndpointId> =
 export type RowField<Id extends EndpointId, List extends string> =
   AnswerField<Id> extends infer Path ? (Path extends `${List}[].${infer Field}` ? Field : never) : never
 
-/** A route, without the narrow types of the list. */
+const parsed = new Map<EndpointId, Endpoint>()
+
+/** What is known of a route. */
 export function endpointOf(id: EndpointId): Endpoint {
-  return ENDPOINTS[id]
+  const known = parsed.get(id)
+  if (known !== undefined) return known
+  const endpoint = JSON.parse(ENDPOINTS[id]) as Endpoint
+  parsed.set(id, endpoint)
+  return endpoint
 }
 
 /** Names in `{…}` of a path, in order. */

@@ -36,8 +36,7 @@ export function fieldOptions(fields: Readonly<Record<string, FieldSpec>>): Reado
 }
 
 function helpFor(field: string, { kind, choices, help, required }: FieldSpec): string {
-  const first = help?.split(/(?<=\w)\.\s/, 1)[0]?.replaceAll('`', '')
-  const words = first === undefined ? field.replaceAll('_', ' ') : `${first.charAt(0).toLowerCase()}${first.slice(1)}`
+  const words = help ?? field.replaceAll('_', ' ')
   const values = choices === undefined ? '' : `: ${choices.join(', ')}`
   const more = [kind === 'json' ? 'as JSON' : '', required === true ? 'required' : ''].filter((part) => part !== '')
   return `${words}${values}${more.length === 0 ? '' : ` (${more.join(', ')})`}`

@@ -66,20 +66,27 @@ export async function definitionId(call: Call, word: string): Promise<string> {
   return idByName('definition', word, (await listAll(call, 'listDefinitions', {})).rows)
 }
 
+interface NumberedVersion {
+  readonly id: string
+  readonly version: number
+}
+
 /** The id of a version of a definition: `3`, `v3`, an id, or the newest one when nothing was written. */
 async function versionId(call: Call, word: string | undefined, { def_id: definition = '' }: Ids): Promise<string> {
-  if (word?.startsWith('ver-')) return word
-  const number = word === undefined ? undefined : /^v?(\d{1,9})$/.exec(word)?.[1]
-  if (word !== undefined && number === undefined) {
-    throw new UsageError(`a version is a number such as 2, or an id, not ${word}`)
+  const ids = { def_id: definition }
+  if (word === undefined) {
+    const [newest] = (await listAll(call, 'listVersions', { ids, limit: 1 })).rows as readonly NumberedVersion[]
+    if (newest === undefined) throw new CommandError('the definition has no version', 'NOT_FOUND')
+    return newest.id
   }
-  const limit = number === undefined ? 1 : undefined
-  const { rows } = await listAll(call, 'listVersions', { ids: { def_id: definition }, limit })
-  const versions = rows as readonly { readonly id: string; readonly version: number }[]
-  const found = number === undefined ? versions[0] : versions.find(({ version }) => version === Number(number))
+  if (word.startsWith('ver-')) return word
+  const number = /^v?(\d{1,9})$/.exec(word)?.[1]
+  if (number === undefined) throw new UsageError(`a version is a number such as 2, or an id, not ${word}`)
+  const versions = (await listAll(call, 'listVersions', { ids })).rows as readonly NumberedVersion[]
+  const found = versions.find(({ version }) => version === Number(number))
   if (found !== undefined) return found.id
-  const newest = versions[0] === undefined ? '' : `; the newest is ${versions[0].version}`
-  throw new CommandError(`the definition has no version ${word ?? ''}${newest}`, 'NOT_FOUND')
+  const [newest] = versions.map(({ version }) => `; the newest is ${version}`)
+  throw new CommandError(`the definition has no version ${number}${newest ?? ''}`, 'NOT_FOUND')
 }
 
 interface NamedPipeline {

@@ -1,5 +1,130 @@
 // Generated from the table of routes by `npm run api-docs`; do not edit.
 
+/** Fields of bodies. */
+export interface BodyFields {
+  readonly getServiceHealth: never
+  readonly getLiveness: never
+  readonly getReadiness: never
+  readonly whoAmI: never
+  readonly listTokens: never
+  readonly createToken: 'user' | 'role' | 'name' | 'expires_at'
+  readonly revokeToken: never
+  readonly openSession: 'token'
+  readonly endSession: never
+  readonly listTables: never
+  readonly registerTable: 'table' | 'metadata_location'
+  readonly getTable: never
+  readonly getTableSchema: never
+  readonly getTableHealth: never
+  readonly listSnapshots: never
+  readonly listFiles: never
+  readonly listPartitions: never
+  readonly listHistory: never
+  readonly listRefs: never
+  readonly listTableReports: never
+  readonly listTableHealth: never
+  readonly listHealthHistory: never
+  readonly listPolicies: never
+  readonly getPolicy: never
+  readonly previewPolicy: 'name' | 'tables' | 'except' | 'priority' | 'operations' | 'when' | 'window' | 'budget' | 'cooldown' | 'mode'
+  readonly listPolicyDecisions: never
+  readonly getTablePolicy: never
+  readonly createPolicy: 'name' | 'tables' | 'except' | 'priority' | 'operations' | 'when' | 'window' | 'budget' | 'cooldown' | 'mode'
+  readonly updatePolicy: 'name' | 'tables' | 'except' | 'priority' | 'operations' | 'when' | 'window' | 'budget' | 'cooldown' | 'mode'
+  readonly deletePolicy: never
+  readonly resumePolicy: 'table'
+  readonly listQuarantine: never
+  readonly getQuarantineEntry: never
+  readonly restoreFromQuarantine: 'dry_run' | 'plan_id'
+  readonly purgeQuarantineEntry: never
+  readonly compactTable: 'table' | 'dry_run' | 'plan_id' | 'engine' | 'strategy' | 'sort_order' | 'where' | 'target_file_size_bytes' | 'min_file_size_bytes' | 'max_file_size_bytes' | 'min_input_files' | 'rewrite_all' | 'delete_file_threshold' | 'delete_ratio_threshold' | 'max_files_to_rewrite' | 'partial_progress' | 'verify'
+  readonly rewriteManifests: 'table' | 'dry_run' | 'plan_id' | 'engine'
+  readonly expireSnapshots: 'table' | 'dry_run' | 'plan_id' | 'older_than' | 'retain_last' | 'snapshot_ids' | 'clean_expired_metadata' | 'delete_foreign_files'
+  readonly removeOrphanFiles: 'table' | 'dry_run' | 'plan_id' | 'engine' | 'older_than'
+  readonly addColumn: never
+  readonly renameColumn: never
+  readonly dropColumn: never
+  readonly rollbackToSnapshot: never
+  readonly listOperations: never
+  readonly getOperation: never
+  readonly cancelOperation: never
+  readonly watchOperation: never
+  readonly createDefinition: 'name' | 'description' | 'nodes' | 'edges'
+  readonly listDefinitions: never
+  readonly importDefinition: 'format_version' | 'name' | 'description' | 'nodes' | 'edges' | 'version' | 'exported_at'
+  readonly getDefinition: never
+  readonly updateDefinition: 'name' | 'description'
+  readonly deleteDefinition: never
+  readonly createVersion: 'nodes' | 'edges'
+  readonly listVersions: never
+  readonly getVersion: never
+  readonly exportVersion: never
+  readonly diffVersions: never
+  readonly listNodeTypes: never
+  readonly validateGraph: 'nodes' | 'edges'
+  readonly validateVersion: never
+  readonly createSinkTable: never
+  readonly listEnvironments: never
+  readonly getEnvironment: never
+  readonly setEnvironment: 'parameters' | 'writes' | 'deploy' | 'defaults'
+  readonly listDeployments: never
+  readonly listDeploymentHistory: never
+  readonly deployDefinition: 'environment' | 'checkpoint' | 'dry_run' | 'plan_id'
+  readonly undeployDefinition: 'environment' | 'dry_run' | 'plan_id'
+  readonly rollbackDeployment: 'environment' | 'dry_run' | 'plan_id' | 'rollout_id'
+  readonly promoteVersion: never
+  readonly demoteVersion: never
+  readonly retireVersion: never
+  readonly listApprovals: never
+  readonly getApproval: never
+  readonly rehearseRequest: 'batches'
+  readonly approveRequest: 'comment'
+  readonly rejectRequest: 'reason'
+  readonly withdrawRequest: never
+  readonly listComments: never
+  readonly addComment: 'comment'
+  readonly getPipelineBoard: never
+  readonly getPendingApprovals: never
+  readonly startPipeline: 'source_table' | 'sink_table' | 'checkpoint_location' | 'trigger_interval' | 'create_sink_table' | 'on_delete' | 'max_files_per_batch' | 'max_bytes_per_batch' | 'engine' | 'version_id'
+  readonly stopPipeline: 'mode'
+  readonly getPipelineStatus: never
+  readonly getPipelineHistory: never
+  readonly listPipelines: never
+  readonly deletePipeline: never
+  readonly monitorPipelines: never
+  readonly getCatalogConfig: never
+  readonly setCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
+  readonly listAudit: never
+  readonly exportAudit: never
+  readonly verifyAudit: never
+  readonly listEvents: never
+  readonly listWebhooks: never
+  readonly createWebhook: 'url' | 'types'
+  readonly deleteWebhook: never
+  readonly listWebhookDeliveries: never
+  readonly listAlerts: never
+  readonly getAlert: never
+  readonly listAlertDeliveries: never
+  readonly createAlert: 'name' | 'events' | 'tables' | 'pipelines' | 'for' | 'cooldown' | 'channel'
+  readonly updateAlert: 'name' | 'events' | 'tables' | 'pipelines' | 'for' | 'cooldown' | 'channel'
+  readonly deleteAlert: never
+  readonly testAlert: never
+  readonly silenceAlert: 'until'
+  readonly chatWithAgent: 'prompt' | 'provider' | 'model' | 'api_base' | 'chat_id'
+  readonly listAgentProviders: never
+  readonly listAgentChats: never
+  readonly getAgentChat: never
+  readonly listAgentActions: never
+  readonly getAgentAction: never
+  readonly confirmAgentAction: never
+  readonly dismissAgentAction: never
+  readonly startNotebook: 'image'
+  readonly stopNotebook: never
+  readonly getNotebookStatus: never
+  readonly getMetrics: never
+  readonly getOpenApi: never
+}
+
 /** Fields of answers as paths; `[]` stands for the elements of a list. */
 export interface AnswerFields {
   readonly getServiceHealth: 'status' | 'version' | 'uptime_s' | 'checks' | 'checks.state' | 'checks.catalog' | 'checks.engine' | 'checks.cluster' | 'demo' | 'problems' | 'problems[].check' | 'problems[].code' | 'problems[].detail'
