@@ -274,7 +274,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     for (const [name, { summary, options }] of Object.entries(COMMANDS)) {
       const [first = '', second] = name.split(' ')
       if (second === undefined) expect(out).toContain(summary)
-      else expect(helpText(first)).toMatch(new RegExp(`^  ${name} .*  ${escaped(summary)}$`, 'm'))
+      else expect(helpText(first)).toMatch(new RegExp(`^  ${name}.*  ${escaped(summary)}$`, 'm'))
       const help = helpText(name)
       for (const option of Object.keys(options)) expect(help).toContain(`--${option}`)
     }

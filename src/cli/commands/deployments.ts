@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep } from '../../lib/sleep.ts'
 import { callCommand, type CallSpec, limitOf, listCommand, queryOf } from '../api/api-command.ts'
 import { showList, valueAt } from '../api/answer.ts'
 import { endpointOf, filledPath } from '../api/endpoint.ts'
