@@ -9,23 +9,34 @@ export interface ApiClientOptions {
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
+export type Query = Readonly<Record<string, string | undefined>>
+
 /** An answer of the service that is not an error. */
 export interface ApiAnswer {
   readonly status: number
   readonly body: unknown
-  readonly location: string | undefined
+  /** The version of the resource, for `If-Match`. */
+  readonly etag: string | undefined
+  /** The token of the next page of a bare array (docs/api.md#lists). */
+  readonly nextToken: string | undefined
 }
 
 /** Calls the API of a service. Refusals and failures are a {@link CommandError} with the code of the service. */
 export interface ApiClient {
   readonly server: string
-  get<T>(path: string, query?: Readonly<Record<string, string | undefined>>): Promise<T>
-  send(method: 'POST' | 'DELETE', path: string, options?: SendOptions): Promise<ApiAnswer>
+  readonly token: string | undefined
+  get<T>(path: string, query?: Query): Promise<T>
+  send(method: Method, path: string, options?: SendOptions): Promise<ApiAnswer>
   /** The data of server-sent events, until the stream ends. */
-  events(path: string): AsyncIterable<unknown>
+  events(path: string, query?: Query): AsyncIterable<unknown>
+  /** The text of an answer, piece by piece. */
+  text(path: string, query?: Query): AsyncIterable<string>
 }
 
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
 export interface SendOptions {
+  readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -33,8 +44,8 @@ export interface SendOptions {
 /** An {@link ApiClient} over `fetch`. */
 export function createApiClient({ server, token, fetch: send = fetch }: ApiClientOptions): ApiClient {
   const base = server.replace(/\/+$/, '') // with the path below which a proxy or BASE_PATH serves
-  const request = async (method: string, path: string, { body, headers }: SendOptions = {}): Promise<Response> => {
-    const request = new Request(new URL(base + path).href, {
+  const request = async (method: Method, path: string, { query, body, headers }: SendOptions): Promise<Response> => {
+    const request = new Request(new URL(base + path + searchText(query)).href, {
       method,
       redirect: 'error', // the token is for this server
       headers: {
@@ -49,22 +60,37 @@ export function createApiClient({ server, token, fetch: send = fetch }: ApiClien
     return response
   }
   return {
-    server,
-    async get<T>(path: string, query: Readonly<Record<string, string | undefined>> = {}) {
-      const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
-      const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
-      return (await json(await request('GET', path + search))) as T
+    server: base,
+    token,
+    async get<T>(path: string, query?: Query) {
+      return (await json(await request('GET', path, { ...(query && { query }) }))) as T
     },
-    async send(method, path, options) {
+    async send(method, path, options = {}) {
       const response = await request(method, path, options)
       const body = response.status === 204 ? undefined : await json(response)
-      return { status: response.status, body, location: response.headers.get('location') ?? undefined }
+      const etag = response.headers.get('etag') ?? undefined
+      return { status: response.status, body, etag, nextToken: nextToken(response.headers.get('link')) }
     },
-    async *events(path) {
-      const response = await request('GET', path, { headers: { Accept: 'text/event-stream' } })
-      if (response.body !== null) yield* eventData(response.body)
+    async *events(path, query = {}) {
+      const response = await request('GET', path, { query, headers: { Accept: 'text/event-stream' } })
+      yield* eventData(textOf(response))
+    },
+    async *text(path, query = {}) {
+      yield* textOf(await request('GET', path, { query }))
     },
   }
+}
+
+function searchText(query: Query = {}): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+}
+
+function nextToken(link: string | null): string | undefined {
+  const path = /<([^>]*)>; *rel="next"/.exec(link ?? '')?.[1]
+  return path === undefined
+    ? undefined
+    : (new URL(path, 'http://localhost').searchParams.get('page_token') ?? undefined)
 }
 
 async function reach(
@@ -80,11 +106,32 @@ async function reach(
 }
 
 async function json(response: Response): Promise<unknown> {
+  const text = await response.text().catch(cut)
   try {
-    return await response.json()
+    return JSON.parse(text)
   } catch {
     throw new CommandError('the answer is not JSON: is the address that of a Lockhouse service?')
   }
+}
+
+/** The text of an answer, piece by piece. */
+async function* textOf({ body }: Response): AsyncGenerator<string> {
+  if (body === null) return
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  try {
+    while (true) {
+      const { done, value } = await reader.read().catch(cut)
+      if (done) break
+      yield decoder.decode(value as Uint8Array, { stream: true })
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined) // the reader of this text has enough
+  }
+}
+
+function cut(): never {
+  throw new CommandError('the connection was cut before the answer was complete')
 }
 
 /** The parts of a problem document (docs/api.md#errors) that are shown; another server may answer without them. */
@@ -107,11 +154,10 @@ async function problemOf(response: Response, token: string | undefined): Promise
 }
 
 /** The JSON of each `data:` line (WHATWG HTML, server-sent events). */
-async function* eventData(stream: ReadableStream<Uint8Array>): AsyncGenerator {
-  const decoder = new TextDecoder()
+async function* eventData(stream: AsyncIterable<string>): AsyncGenerator {
   let rest = ''
-  for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+  for await (const piece of stream) {
+    const lines = (rest + piece).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
       if (line.startsWith('data:')) yield JSON.parse(line.slice('data:'.length))

@@ -1,11 +1,14 @@
 import type { Env } from '../config/env.ts'
 import type { ServiceBundle } from '../server/open-service.ts'
 import type { ApiClient } from './api-client.ts'
+import type { EndpointId } from './api/endpoint.ts'
 
 /** Where a command writes. */
 export interface Terminal {
   /** Results, on standard output. */
   readonly out: (text: string) => void
+  /** Text of results as it is, without a line break; resolves when more can be written. */
+  readonly write: (text: string) => Promise<void>
   /** Messages for people, on standard error. */
   readonly note: (text: string) => void
   /** Whether standard error is a terminal, where a line can be replaced. */
@@ -50,6 +53,8 @@ export interface Command {
   readonly options: Readonly<Record<string, OptionSpec>>
   readonly examples: readonly string[]
   readonly run: (call: Call) => Promise<void>
+  /** The routes that it calls; a test asks for a command of each route. */
+  readonly endpoints: readonly EndpointId[]
   /** Whether it can work on a catalog without a service. */
   readonly takesCatalog?: true
 }

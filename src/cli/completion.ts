@@ -1,5 +1,6 @@
 import { UsageError } from './errors.ts'
-import { COMMANDS } from './commands/all-commands.ts'
+import type { Command } from './command.ts'
+import { commandGroups, COMMANDS } from './commands/all-commands.ts'
 import { LOCAL_COMMANDS, optionsOf } from './help.ts'
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
@@ -11,35 +12,48 @@ export function completion(shell: string | undefined): string {
   return script()
 }
 
-const commandNames = (): readonly string[] => [...Object.keys(LOCAL_COMMANDS), ...Object.keys(COMMANDS)]
+const firstWords = (): readonly string[] => [...Object.keys(LOCAL_COMMANDS), ...commandGroups().map(({ name }) => name)]
 
-function optionNames(name: string): readonly string[] {
-  const command = COMMANDS[name]
+function optionNames(command: Command | undefined): readonly string[] {
   return command === undefined ? [] : Object.keys(optionsOf(command)).map((option) => `--${option}`)
 }
 
-/** The values of each option that accepts only some, of all commands: an option has the same values everywhere. */
-function optionChoices(): readonly (readonly [option: string, choices: readonly string[]])[] {
-  const all = Object.values(COMMANDS).flatMap((command) =>
-    Object.entries(optionsOf(command)).flatMap(([option, { choices }]) =>
-      choices === undefined ? [] : [[option, choices] as const],
-    ),
+/** The values of the options of a command that accept only some. */
+function optionChoices(command: Command): readonly (readonly [option: string, choices: readonly string[]])[] {
+  return Object.entries(optionsOf(command)).flatMap(([option, { choices }]) =>
+    choices === undefined ? [] : [[option, choices] as const],
   )
-  return [...new Map(all)]
 }
 
 function bash(): string {
-  const cases = Object.keys(COMMANDS).map((name) => `    ${name}) words="${optionNames(name).join(' ')}" ;;`)
-  const values = optionChoices().map(([option, choices]) => `  --${option}) words="${choices.join(' ')}" ;;`)
+  const groups = commandGroups()
+  const seconds = groups.filter(({ others }) => others.length > 0)
+  const cases = groups.map(
+    ({ name, own, others }) => `    ${name}) words="${[...others, ...optionNames(own)].join(' ')}" ;;`,
+  )
+  const pairs = seconds.flatMap(({ name, others }) =>
+    others.map((word) => `    "${name} ${word}") words="${optionNames(COMMANDS[`${name} ${word}`]).join(' ')}" ;;`),
+  )
+  const values = Object.entries(COMMANDS).flatMap(([name, command]) =>
+    optionChoices(command).map(([option, choices]) => `    "${name} --${option}") words="${choices.join(' ')}" ;;`),
+  )
   return `_lockhouse() {
-  local words
-  if [ "$COMP_CWORD" -eq 1 ]; then words="${commandNames().join(' ')}"; else
-    case "\${COMP_WORDS[1]}" in
+  local words first second command last
+  first="\${COMP_WORDS[1]}"; second="\${COMP_WORDS[2]}"; last="\${COMP_WORDS[COMP_CWORD-1]}"; command="$first"
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords().join(' ')}"; else
+    case "$first" in
 ${cases.join('\n')}
     *) words="" ;;
     esac
   fi
-  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+  if [ "$COMP_CWORD" -gt 2 ]; then
+    case "$first $second" in
+${pairs.join('\n')}
+    *) second="" ;;
+    esac
+    if [ -n "$second" ]; then command="$first $second"; fi
+  fi
+  case "$command $last" in
 ${values.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
@@ -55,14 +69,18 @@ ${bash()}`
 }
 
 function fish(): string {
-  const values = new Map(optionChoices())
-  const lines = commandNames().map((name) => `complete -c lockhouse -f -n __fish_use_subcommand -a ${name}`)
-  const options = Object.keys(COMMANDS).flatMap((name) =>
-    optionNames(name).map((option) => {
-      const choices = values.get(option.slice(2))
-      const given = choices === undefined ? '' : ` -x -a "${choices.join(' ')}"`
-      return `complete -c lockhouse -f -n "__fish_seen_subcommand_from ${name}" -l ${option.slice(2)}${given}`
-    }),
+  const lines = firstWords().map((name) => `complete -c lockhouse -f -n __fish_use_subcommand -a ${name}`)
+  const seconds = commandGroups().flatMap(({ name, others }) =>
+    others.map((word) => `complete -c lockhouse -f -n "__fish_seen_subcommand_from ${name}" -a ${word}`),
   )
-  return `${[...lines, ...options].join('\n')}\n`
+  const options = Object.entries(COMMANDS).flatMap(([name, command]) => {
+    const choices = new Map(optionChoices(command))
+    const seen = name.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
+    return Object.keys(optionsOf(command)).map((option) => {
+      const values = choices.get(option)
+      const given = values === undefined ? '' : ` -x -a "${values.join(' ')}"`
+      return `complete -c lockhouse -f -n "${seen.join('; and ')}" -l ${option}${given}`
+    })
+  })
+  return `${[...lines, ...seconds, ...options].join('\n')}\n`
 }

@@ -11,3 +11,8 @@ export class CommandError extends Error {
     this.code = code
   }
 }
+
+/** Throws {@link UsageError} when there is an argument that nothing reads. */
+export function requireNone([first]: readonly string[]): void {
+  if (first !== undefined) throw new UsageError(`unexpected argument ${first}`)
+}

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import type { Terminal } from './command.ts'
 
@@ -9,6 +10,9 @@ export function processTerminal(): Terminal {
   const isLive = stderr.isTTY
   return {
     out: (text) => void stdout.write(`${text}\n`),
+    write: async (text) => {
+      if (!stdout.write(text)) await once(stdout, 'drain')
+    },
     note: (text) => void stderr.write(NOTE_END.test(text) ? text : `${text}\n`),
     isLive,
     width: stdout.isTTY ? stdout.columns : undefined,

@@ -1,3 +1,5 @@
+import { visibleText } from '../lib/visible-text.ts'
+
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
 /** A size with a binary unit, such as `1.5 MiB`. */
@@ -18,9 +20,30 @@ export function durationText(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
-/** Text of others without control characters, which could change the terminal. */
+/** Text of others on one line: hidden characters and line breaks, which could change the terminal, are escapes. */
 export function plainText(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
+  return visibleText(text).replace(/[\t\n\r]/g, (character) => JSON.stringify(character).slice(1, -1))
+}
+
+/** JSON on one line, or indented, with the escapes of {@link visibleJson}. */
+export function jsonText(value: unknown, indent?: number): string {
+  return visibleJson(JSON.stringify(value, undefined, indent))
+}
+
+/** JSON text in which characters that could change the terminal are escapes, which mean the same in JSON. */
+export function visibleJson(text: string): string {
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, at) => jsonEscape(character.charCodeAt(at))).join(''),
+  )
+}
+
+function jsonEscape(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, '0')}`
+}
+
+/** Words such as `auto, embedded or spark`. */
+export function listText(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`
 }
 
 /** A cell of a table; numbers are aligned to the right. */

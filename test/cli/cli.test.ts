@@ -9,30 +9,19 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHOICES } from '../../src/cli/choices.ts'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
-import { APPROVAL_STATUSES } from '../../src/domain/approvals.ts'
-import { ROLES } from '../../src/domain/roles.ts'
-import { HEALTH_BANDS } from '../../src/domain/tables/health-band.ts'
-import { HEALTH_SORTS } from '../../src/schemas/tables/health-index.ts'
-import { compactRequest, ENGINES } from '../../src/schemas/tables/maintenance.ts'
-import { listOperationsQuery } from '../../src/schemas/tables/operations.ts'
+import { helpText, optionsOf } from '../../src/cli/help.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
 import { textTable } from '../../src/cli/text.ts'
 import { LONG } from '../support/effort.ts'
+import { LOCKHOUSE, type Ran, runLockhouse } from './lockhouse-process.ts'
 import { freePort } from '../support/network/free-port.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
 import { ADMIN_TOKEN, type TestService } from '../support/service.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
-const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
-const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 
-interface Ran {
-  readonly code: unknown
-  readonly out: string
-  readonly err: string
-}
+const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 describe('the command lockhouse', { timeout: 180_000 }, () => {
   let service: TestService
@@ -48,20 +37,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-    const child = spawn(process.execPath, [...RUNTIME, MAIN, ...args], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env['PATH'],
-        LOCKHOUSE_SERVER: `http://${served.host}`,
-        LOCKHOUSE_TOKEN: ADMIN_TOKEN,
-        ...env,
-      },
-    })
-    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code, out, err }
-  }
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+    runLockhouse(args, { cwd: folder, host: served.host, env })
   const json = async (...args: string[]) => {
     const { out, err, code } = await run([...args, '--json'])
     expect(code, err).toBe(0)
@@ -136,7 +113,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it.skipIf(spawnSync('script', ['--version']).status !== 0)(
     'asks on a terminal, and does nothing for another answer',
     async () => {
-      const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} remove-orphans demo.events`
+      const command = `${LOCKHOUSE.join(' ')} remove-orphans demo.events`
       const child = spawn('script', ['-qec', command, '/dev/null'], {
         cwd: folder,
         stdio: ['pipe', 'pipe', 'ignore'],
@@ -193,6 +170,13 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['compact', 'a.b', '--engine', 'duckdb'], '--engine must be auto, embedded or spark, not duckdb'],
     [['tables', '--band', 'ok'], '--band must be good, fair, poor or unknown, not ok'],
     [['tables', '--sort', 'size'], '--sort must be score,'],
+    [['policies', 'start'], 'policies has no command start: write show, create,'],
+    [['pipelines', 'start', '--engine', 'flink'], '--engine must be auto, embedded or spark, not flink'],
+    [['definitions', 'show'], 'DEFINITION is missing'],
+    [['policies', 'delete', 'nightly'], 'add --yes: nobody can be asked here'],
+    [['approvals', 'reject', 'pr-1'], '--reason is missing'],
+    [['operations', '--limit', '0'], '--limit must be 1 or more'],
+    [['definitions', 'version', 'def-1', 'latest'], 'a version is a number such as 2, or an id, not latest'],
     [['operations', '--state', 'done'], '--state must be running,'],
     [['approvals', '--status', 'open'], '--status must be pending, approved or rejected, not open'],
     [['token', 'create', '--user', 'ana', '--role', 'Admin', '--name', 'x'], '--role must be Auditor,'],
@@ -255,7 +239,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   })
 
   it.skipIf(!existsSync('/dev/full'))('ends with one line when standard output cannot be written', async () => {
-    const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} tables --json > /dev/full`
+    const command = `${LOCKHOUSE.join(' ')} tables --json > /dev/full`
     const env = { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN }
     const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'], env })
     const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
@@ -288,20 +272,32 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it('explains itself and every command', LONG, async () => {
     const { out } = await run(['help'])
     for (const [name, { summary, options }] of Object.entries(COMMANDS)) {
-      expect(out).toContain(summary)
-      const help = (await run(['help', name])).out
+      const [first = '', second] = name.split(' ')
+      if (second === undefined) expect(out).toContain(summary)
+      else expect(helpText(first)).toMatch(new RegExp(`^  ${name}.*  ${escaped(summary)}$`, 'm'))
+      const help = helpText(name)
       for (const option of Object.keys(options)) expect(help).toContain(`--${option}`)
     }
+    expect((await run(['help', 'policies', 'create'])).out).toBe(helpText('policies create'))
+    expect((await run(['policies', 'create', '--help'])).out).toBe(helpText('policies create'))
+    expect((await run(['token', '--help'])).out).toBe(helpText('token'))
   })
 
-  it('knows every command of its guide', LONG, async () => {
+  it('its guide shows every command, with arguments and options that exist', async () => {
     const guide = await readFile(join(REPOSITORY, 'docs/cli.md'), 'utf8')
-    const lines = [...guide.matchAll(/^(?:export .*|lockhouse (\S+)(.*?)(?: *#.*)?)$/gm)]
-    const named = lines.filter(([, name = '']) => name in COMMANDS)
-    expect(new Set(named.map(([, name]) => name))).toEqual(new Set(Object.keys(COMMANDS)))
-    for (const [line, name = '', rest = ''] of named) {
-      const words = [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-      expect(await run([name, ...words, '--help']), line).toMatchObject({ code: 0, err: '' })
+    const lines = [...guide.matchAll(/^(?:\$ )?lockhouse (.*?)(?: *#.*)?$/gm)].map(([, rest = '']) => rest)
+    const words = lines.map((line) =>
+      [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''),
+    )
+    const named = words.map(([first = '', second = '']) =>
+      [`${first} ${second}`, first].find((name) => Object.hasOwn(COMMANDS, name)),
+    )
+    expect(Object.keys(COMMANDS).filter((name) => !named.includes(name))).toEqual([])
+    for (const [at, name] of named.entries()) {
+      const command = name === undefined ? undefined : COMMANDS[name]
+      if (command === undefined) continue
+      const options = (words[at] ?? []).filter((word) => word.startsWith('--')).map((word) => word.slice(2))
+      expect(Object.keys(optionsOf(command)), lines[at]).toEqual(expect.arrayContaining(options))
     }
   })
 
@@ -322,19 +318,11 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(complete('lockhouse', 'expire', '--re')).toBe('--retain-last')
     expect(complete('lockhouse', 'compact', 'a.b', '--engine', '')).toBe('auto embedded spark')
     expect(complete('lockhouse', 'tables', '--band', 'p')).toBe('poor')
-  })
-})
-
-it('options know the values that the service accepts', () => {
-  expect(CHOICES).toEqual({
-    engine: ENGINES,
-    strategy: compactRequest.shape.strategy.unwrap().options,
-    verify: compactRequest.shape.verify.unwrap().options,
-    band: HEALTH_BANDS,
-    sort: HEALTH_SORTS,
-    state: listOperationsQuery.shape.state.unwrap().options,
-    status: APPROVAL_STATUSES,
-    role: ROLES,
+    expect(complete('lockhouse', 'pol')).toBe('policies')
+    expect(complete('lockhouse', 'policies', 'de')).toBe('decisions delete')
+    expect(complete('lockhouse', 'policies', 'delete', 'nightly', '--y')).toBe('--yes')
+    expect(complete('lockhouse', 'policies', 'create', 'a.json', '--mode', '')).toBe('shadow active')
+    expect(complete('lockhouse', 'pipelines', 'stop', 'demo.copy', '--mode', '')).toBe('graceful immediate')
   })
 })
 
@@ -350,8 +338,6 @@ it('tables are aligned and cut, and cannot control the terminal', () => {
     ['a\u001b[2J', 1],
     ['longer', 200],
   ] as const
-  expect(textTable(['NAME', 'N'], rows)).toBe(
-    'NAME      N\na\ufffd[2J     1\nlonger  200'.replace('a\ufffd[2J     1', 'a\ufffd[2J     1'),
-  )
-  expect(textTable(['NAME', 'N'], rows, 8)).toBe('NAME   …\na\ufffd[2J  …\nlonger …')
+  expect(textTable(['NAME', 'N'], rows)).toBe('NAME          N\na\\u001b[2J    1\nlonger      200')
+  expect(textTable(['NAME', 'N'], rows, 8)).toBe('NAME   …\na\\u001b…\nlonger …')
 })

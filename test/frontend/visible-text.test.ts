@@ -3,7 +3,8 @@ import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
 import { jsx, jsxs } from '../../frontend/src/components/text/visible/jsx-runtime.ts'
-import { directedParts, isolatedText, visibleText } from '../../frontend/src/components/text/visible/visible-text.ts'
+import { directedParts, isolatedText } from '../../frontend/src/components/text/visible/visible-text.ts'
+import { visibleText } from '../../src/lib/visible-text.ts'
 
 const markup = (element: ReturnType<typeof jsx>): string => renderToStaticMarkup(element)
 

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { common } from '../strings/shared/common.ts'
 import { Notice } from './status/notice.tsx'
 import { errorText } from './status/states.tsx'
-import { visibleText } from './text/visible/visible-text.ts'
+import { visibleText } from '../../../src/lib/visible-text.ts'
 
 export interface ConfirmDialogProps {
   readonly opened: boolean

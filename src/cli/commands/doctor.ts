@@ -5,6 +5,7 @@ import { showRows } from './show.ts'
 
 export const doctor: Command = {
   summary: 'check settings, folder, disk, keys, state, catalog, engine, clock and port of this machine',
+  endpoints: [],
   names: [],
   options: { ...HOME_OPTION, json: { help: 'the findings, as JSON' } },
   examples: ['lockhouse doctor', 'lockhouse doctor --home /var/lib/lockhouse --json'],

@@ -5,7 +5,7 @@ import {
   type RequestedKind,
   REQUESTED_KINDS,
 } from '../../domain/tables/operations.ts'
-import { CHOICES } from '../choices.ts'
+import { endpointOf } from '../api/endpoint.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { followOperation } from '../operation-progress.ts'
@@ -32,9 +32,15 @@ const list = (value: string, help: string): FieldOption => ({
   read: (call, option) => call.text(option)?.split(','),
 })
 
+/** A field of which the route of a compaction names the choices. */
+const choice = (value: string, help: string, field: string): FieldOption => {
+  const { choices = [] } = endpointOf('compactTable').body[field] ?? {}
+  return { ...text(value, help), choices }
+}
+
 /** Fields of all requests; the compiler asks for those of a new operation. */
 const FIELDS: Readonly<Record<Field, FieldOption>> = {
-  strategy: { ...text('STRATEGY', 'binpack (default) or sort'), choices: CHOICES.strategy },
+  strategy: choice('STRATEGY', 'binpack (default) or sort', 'strategy'),
   sort_order: text('ORDER', 'sort rows, such as "customer ASC"'),
   where: text('CONDITION', 'whole partitions by their source columns, such as "started_at >= \'2026-03-01\'"'),
   target_file_size_bytes: number('BYTES', 'size of the new files'),
@@ -47,13 +53,10 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
     read: readRatio,
   },
   max_files_to_rewrite: number('NUMBER', 'rewrite at most this many files'),
-  verify: {
-    ...text('CHECK', 'values (default) or counts: what is compared before the commit'),
-    choices: CHOICES.verify,
-  },
+  verify: choice('CHECK', 'values (default) or counts: what is compared before the commit', 'verify'),
   rewrite_all: flag('rewrite all files'),
   partial_progress: flag('commit in several steps'),
-  engine: { ...text('ENGINE', 'auto (default), embedded or spark'), choices: CHOICES.engine },
+  engine: choice('ENGINE', 'auto (default), embedded or spark', 'engine'),
   older_than: text('TIME', 'such as 2026-01-31T00:00:00Z'),
   retain_last: number('NUMBER', 'always keep this many snapshots'),
   snapshot_ids: list('ID,ID', 'expire exactly these snapshots'),
@@ -113,6 +116,7 @@ function operationCommand(kind: RequestedKind): Command {
       ...JSON_OPTION,
     },
     examples: EXAMPLES[kind],
+    endpoints: [request.id],
     run: (call) => maintain(call, kind, { names, options }),
   }
 }
@@ -152,14 +156,14 @@ async function maintain(call: Call, kind: RequestedKind, fields: Fields): Promis
   const [table] = call.names
   const { path } = OPERATIONS[kind].request
   const request = requestOf(call, fields)
-  if (call.isSet('dry-run')) return show(call, (await preview(call, path, request)).answer)
-  if (!isDestructive(kind) || call.isSet('yes')) return run(call, path, request)
+  if (call.isSet('dry-run')) return previewOperation(call, path, request)
+  if (!isDestructive(kind) || call.isSet('yes')) return runOperation(call, path, request)
   const { ask } = call.terminal
   if (ask === undefined) throw new UsageError('add --yes: nobody can be asked here, or --dry-run to see the plan')
   const shown = await preview(call, path, request)
   show({ ...call, isSet: (name) => name !== 'json' && call.isSet(name) }, shown.answer)
   if (!/^y(es)?$/i.test(await ask('Apply this plan? [y/N] '))) throw new CommandError('nothing was changed')
-  await run(call, path, { table, plan_id: shown.answer.plan_id })
+  await runOperation(call, path, { table, plan_id: shown.answer.plan_id })
 }
 
 /** The request that the command line stands for; throws {@link UsageError} when an argument is missing. */
@@ -182,7 +186,17 @@ async function preview({ api }: Call, path: string, request: Readonly<Record<str
   return { answer: body as Answer }
 }
 
-async function run(call: Call, path: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+/** Shows the plan of a request, and changes nothing. */
+export async function previewOperation(
+  call: Call,
+  path: string,
+  request: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  show(call, (await preview(call, path, request)).answer)
+}
+
+/** Starts an operation and shows its progress, then its result. */
+export async function runOperation(call: Call, path: string, body: Readonly<Record<string, unknown>>): Promise<void> {
   const accepted = await call.api.send('POST', path, { body, headers: { Prefer: 'respond-async' } })
   const { operation_id: id } = accepted.body as { operation_id: string }
   const operation = await followOperation(call, id)

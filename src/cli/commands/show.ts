@@ -1,5 +1,5 @@
 import type { Call, OptionSpec } from '../command.ts'
-import { type Cell, textList, textTable } from '../text.ts'
+import { type Cell, jsonText, textList, textTable } from '../text.ts'
 
 /** The option of every command for programs. */
 export const JSON_OPTION: Readonly<Record<string, OptionSpec>> = {
@@ -21,7 +21,7 @@ export function showRows<T>(
     none,
   }: { readonly rows: readonly T[]; readonly columns: readonly Column<T>[]; readonly none: string },
 ): void {
-  if (isSet('json')) return terminal.out(JSON.stringify(answer))
+  if (isSet('json')) return terminal.out(jsonText(answer))
   if (rows.length === 0) return terminal.note(none)
   const cells = rows.map((row) => columns.map(({ cell }) => cell(row)))
   terminal.out(
@@ -39,5 +39,5 @@ export function showPairs(
   answer: unknown,
   pairs: readonly (readonly [string, Cell])[],
 ): void {
-  terminal.out(isSet('json') ? JSON.stringify(answer) : textList(pairs))
+  terminal.out(isSet('json') ? jsonText(answer) : textList(pairs))
 }

@@ -5,6 +5,7 @@ import { JSON_OPTION, showPairs } from './show.ts'
 
 export const status: Command = {
   summary: 'show whether the service and its parts work; end with 1 when a part fails',
+  endpoints: ['getServiceHealth', 'getLiveness'],
   names: [],
   options: { live: { help: 'only whether the process answers; prints nothing' }, ...JSON_OPTION },
   examples: ['lockhouse status', 'lockhouse status --live && echo up'],

@@ -26,6 +26,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run build:binary': 'takes minutes; test/interop/delivery/binary.test.ts runs it',
   './dist/lockhouse serve': 'needs the executable; test/interop/delivery/binary.test.ts runs it',
   'lockhouse serve': 'serves until it is stopped; test/server/start.test.ts starts and stops a service',
+  'lockhouse events --follow': 'runs until it is interrupted; test/cli/api-commands.test.ts follows events',
+  'lockhouse pipelines watch': 'runs until it is interrupted; test/cli/api-commands.test.ts watches pipelines',
   docker: 'needs a container engine',
   helm: 'needs a cluster; test/interop/delivery/chart.test.ts renders the chart',
   kubectl: 'needs a cluster; test/cluster uses one',
@@ -41,11 +43,20 @@ const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['lockhouse compact demo.events --engine spark', /needs a Spark Connect server/],
   ['lockhouse expire demo.events --retain-last 5', /add --yes: nobody can be asked here/],
   ['lockhouse rollback demo.events 3051729675574597004', /snapshot 3051729675574597004/i],
+  ['lockhouse notebook', /notebooks need a Kubernetes cluster; none is configured/],
+  ['lockhouse alerts test failures', /the test was not delivered/],
+  ['lockhouse tables register sales.orders', /NO_SUCH_NAMESPACE/],
+  ['lockhouse operations cancel', /has ended: it is succeeded/],
+  ['lockhouse definitions rollback', /no other version has run in qa before/],
+  ['lockhouse definitions retire', /is in qa and cannot retire/],
   ['curl -H "$AUTH" -X POST $API/notebook/start', /notebooks need a Kubernetes cluster; none is configured/],
   ['curl -X PUT … db.internal', /catalog database did not respond/],
   ['curl -X PUT … catalog.internal', /catalog did not respond/],
   ['curl -X PUT … minio.internal', /s3\.endpoint|object store|minio\.internal/],
 ]
+
+/** Leaves one snapshot, so that the files of others are in quarantine. */
+const EXPIRE_ALL = 'lockhouse expire demo.events --retain-last 1 --older-than 2999-01-01T00:00:00Z --yes'
 
 /** What another example or a person did before a command. */
 const BEFORE: Readonly<Record<string, string>> = {
@@ -53,6 +64,8 @@ const BEFORE: Readonly<Record<string, string>> = {
     'curl -H "$AUTH" -H "$JSON" -d \'{"prompt":"Compact demo.events"}\' $API/agent/chat',
   'curl -H "$AUTH" "$API/quarantine':
     'curl -H "$AUTH" -H "$JSON" -d \'{"table":"demo.events","retain_last":1,"older_than":"2999-01-01T00:00:00Z"}\' $API/expire',
+  'lockhouse quarantine --table': EXPIRE_ALL,
+  'lockhouse quarantine purge': `${EXPIRE_ALL} && lockhouse quarantine --state held`,
   'lockhouse token revoke': 'lockhouse token list | grep laptop >> "$PRINTED"',
 }
 

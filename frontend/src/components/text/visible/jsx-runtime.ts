@@ -1,6 +1,7 @@
 import type { ElementType, ReactNode } from 'react'
 import * as react from 'react/jsx-runtime'
-import { directedParts, isolatedText, visibleText } from './visible-text.ts'
+import { visibleText } from '../../../../../src/lib/visible-text.ts'
+import { directedParts, isolatedText } from './visible-text.ts'
 
 /** The runtime that makes the elements of the built page, those of Mantine and other packages too (docs/adr/0017-visible-text.md). */
 export const Fragment = react.Fragment
