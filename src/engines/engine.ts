@@ -2,6 +2,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { DataFile } from '../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
+import type { DeleteFileRef } from '../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
@@ -70,6 +71,50 @@ export interface RewriteResult {
   readonly rowsWritten: number
   /** Present if the task requested it. The files are in their final locations in any case: the caller decides. */
   readonly values?: ValueComparison
+}
+
+/** A data file of a table, and from which sequence number on deletes apply to it. */
+export interface LiveDataFile {
+  readonly dataFile: DataFile
+  /** Data sequence number. */
+  readonly sequenceNumber: number
+}
+
+/** Position delete files (format version 2) to be merged into new ones. */
+export interface RewriteDeletesTask {
+  readonly io: FileIO
+  readonly metadata: TableMetadata
+  /** Parquet and Avro files of one spec and partition. */
+  readonly deletes: readonly DeleteFileRef[]
+  /** All live data files of the partition, and others that a delete file names. */
+  readonly dataFiles: readonly LiveDataFile[]
+  readonly output: DeleteOutputSpec
+}
+
+/** Where and how new position delete files are written. */
+export interface DeleteOutputSpec {
+  readonly specId: number
+  readonly partition: PartitionTuple
+  /** Data sequence number that the new files will have: the highest of the merged ones. */
+  readonly sequenceNumber: number
+  readonly targetFileSizeBytes: number
+  /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
+  readonly properties: Readonly<Record<string, string>>
+  /** Location for the n-th new file. */
+  readonly newLocation: (index: number) => string
+}
+
+export interface RewriteDeletesResult {
+  /** New delete files, ready for a manifest; none when all deletes were dangling. */
+  readonly files: readonly DataFile[]
+  /** Rows physically in the merged files. */
+  readonly rowsRead: number
+  /** Rows physically in the new files, read back from them. */
+  readonly rowsWritten: number
+  /** Rows of data files that the merged files delete, and the new ones: compared one by one. */
+  readonly rowsDeleted: number
+  /** Paths of dropped rows that refer to no live data file, or to a file that their delete file does not apply to. */
+  readonly droppedPaths: readonly string[]
 }
 
 export interface AppendTask {
@@ -200,6 +245,12 @@ export type EngineReadiness = 'ready' | 'starting'
 export interface Engine {
   readonly name: string
   rewrite(task: RewriteTask, options?: EngineRunOptions): Promise<RewriteResult>
+  /**
+   * Merges position delete files, without rows that delete nothing: of other files, repeated, or behind the end of their file.
+   * `ROWS_NOT_CONSERVED` when a reader of the new files would see other rows. `UNSUPPORTED` when it is unclear which file a path
+   * refers to.
+   */
+  rewritePositionDeletes(task: RewriteDeletesTask, options?: EngineRunOptions): Promise<RewriteDeletesResult>
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
   /** Writes the result of a query over the rows of data files, with deletes applied, as new data files of a table. */
   appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>

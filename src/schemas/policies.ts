@@ -4,7 +4,13 @@ import { policyProblems } from '../domain/policies/policy-problems.ts'
 import { type PolicyOperation, POLICY_OPERATIONS } from '../domain/tables/operations.ts'
 import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
 import { savings } from './tables/receipt.ts'
-import { compactRequest, expireRequest, removeOrphansRequest, rewriteManifestsRequest } from './tables/maintenance.ts'
+import {
+  compactRequest,
+  expireRequest,
+  removeOrphansRequest,
+  rewriteDeletesRequest,
+  rewriteManifestsRequest,
+} from './tables/maintenance.ts'
 
 const MAX_GLOBS = 200
 
@@ -19,6 +25,7 @@ const RUN = { table: true, dry_run: true, plan_id: true } as const
 
 const OPTIONS = {
   compact: compactRequest.omit(RUN),
+  rewrite_position_deletes: rewriteDeletesRequest.omit(RUN),
   rewrite_manifests: rewriteManifestsRequest.omit(RUN),
   expire: expireRequest.omit({ ...RUN, snapshot_ids: true, delete_foreign_files: true, older_than: true }),
   remove_orphans: removeOrphansRequest.omit({ ...RUN, older_than: true }),
@@ -27,6 +34,7 @@ const OPTIONS = {
 /** An operation of a policy, with the options that it has as a request, except times and table. */
 export const policyOperation = z.discriminatedUnion('operation', [
   member('compact'),
+  member('rewrite_position_deletes'),
   member('rewrite_manifests'),
   member('expire'),
   member('remove_orphans'),
@@ -81,7 +89,7 @@ const policyFields = {
   operations: z
     .array(policyOperation)
     .min(1)
-    .max(POLICY_OPERATIONS.length)
+    .max((POLICY_OPERATIONS satisfies readonly z.output<typeof policyOperation>['operation'][]).length)
     .meta({ description: 'Each operation at most once' }),
   when,
   window: policyWindow.optional(),

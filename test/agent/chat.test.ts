@@ -43,7 +43,7 @@ describe('POST /api/agent/chat', () => {
     const names = body.tools?.map((tool) => tool.function.name)
     expect(names).toContain('compact')
     expect(names).not.toContain('pending_approvals')
-    expect(names?.filter((name) => /approve|reject|promote|delete/.test(name))).toEqual([])
+    expect(names?.filter((name) => /(^|_)(approve|reject|promote|delete)(_|$)/.test(name))).toEqual([])
     lab.provider.reset()
     await lab.lea.call('POST', '/api/agent/chat', { prompt: 'hello' })
     expect(lab.provider.received[0]?.body.tools?.map((tool) => tool.function.name)).toContain('pending_approvals')

@@ -24,7 +24,8 @@ import { PositionBitmap } from '../../src/iceberg/puffin/position-bitmap.ts'
 import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../src/iceberg/scan/scan.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
-import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { produceSnapshot } from '../../src/iceberg/update/stage/snapshot-producer.ts'
+import { stageAppend, writeAddedFiles } from '../../src/iceberg/update/stage/stage-append.ts'
 import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
 import { BY_REGION, SCHEMA, TABLE } from './memory-table.ts'
 
@@ -70,6 +71,12 @@ export interface RealLakeOptions {
   readonly partitioned?: boolean
   readonly properties?: Readonly<Record<string, string>>
   readonly wrapCatalog?: (catalog: Catalog) => Catalog
+}
+
+/** Files of a snapshot, each with the data sequence number that it gets; undefined: that of the snapshot. */
+export interface RawFiles {
+  readonly data?: readonly { readonly file: DataFile; readonly sequenceNumber?: number | undefined }[]
+  readonly deletes?: readonly { readonly file: DataFile; readonly sequenceNumber?: number | undefined }[]
 }
 
 /** A table with real Parquet files, and its expected rows. */
@@ -120,7 +127,7 @@ export class RealLake {
       const task = tasks[pick % Math.max(1, tasks.length)]
       if (task === undefined) return
       const visible = new Set((await this.#readTasks(table, [task])).map(({ id }) => id))
-      const doomed = (await this.#positions(task)).filter(({ id, pos }) => visible.has(id) && pos % step === 0)
+      const doomed = (await this.positions(task)).filter(({ id, pos }) => visible.has(id) && pos % step === 0)
       if (doomed.length === 0) return
       try {
         await this.#commitPositions(table, task, doomed)
@@ -151,6 +158,35 @@ export class RealLake {
       stageRowDelta(fresh, { dataFiles, deleteFiles, operationId: 'writer' }),
     )
     for (const row of [...byRegion.values()].flat()) if (row.id % 2 !== 0) this.rows.delete(row.id)
+  }
+
+  /** Commits a snapshot with files as they are given, however little they fit together. */
+  async commitRaw({ deletes = [], data = [] }: RawFiles): Promise<void> {
+    await commitTable(this.catalog, TABLE, (table) =>
+      produceSnapshot(table, { operationId: 'writer' }, async (producer) => {
+        const manifests = [...(await producer.parentManifests())]
+        for (const { file, sequenceNumber } of data)
+          manifests.push(...(await writeAddedFiles(producer, { content: 'data', files: [file], sequenceNumber })))
+        for (const { file, sequenceNumber } of deletes)
+          manifests.push(...(await writeAddedFiles(producer, { content: 'deletes', files: [file], sequenceNumber })))
+        return { operation: 'overwrite', manifests, summary: {}, removedDeleteFiles: 0 }
+      }),
+    )
+  }
+
+  /** Writes a position delete file with the given rows, and returns its manifest entry. */
+  async positionDeletes(
+    rows: readonly (readonly [path: string, pos: number])[],
+    overrides: Partial<DataFile> = {},
+  ): Promise<DataFile> {
+    const table = await this.load()
+    const { specId, partition } = { specId: table.metadata.defaultSpecId, partition: [], ...overrides }
+    const location = newDataLocation(table.metadata, '', this.#newName())
+    const values = rows.map(([path, pos]) => `('${path.replaceAll("'", "''")}', ${pos}::BIGINT)`)
+    const query = `SELECT * FROM (VALUES ${values.join(', ')}) t(file_path, pos)`
+    await this.#copy(query, location, '{file_path: 2147483546, pos: 2147483545}')
+    const file = await describe(table, { location, partition, specId, recordCount: rows.length })
+    return { ...file, content: 'position-deletes', ...overrides }
   }
 
   /** Rows as a reader returns them, by id. */
@@ -201,7 +237,8 @@ export class RealLake {
     })
   }
 
-  async #positions(task: FileScanTask): Promise<{ id: number; pos: number }[]> {
+  /** Ids and positions of all rows of a data file, deleted ones too. */
+  async positions(task: Pick<FileScanTask, 'dataFile'>): Promise<{ id: number; pos: number }[]> {
     const reader = await this.shop.duck.runAndReadAll(
       `SELECT id, file_row_number FROM read_parquet('${pathOf(task.dataFile)}', file_row_number = true)`,
     )

@@ -8,6 +8,7 @@ import {
   dropColumnFields,
   expireRequest,
   renameColumnFields,
+  rewriteDeletesRequest,
   rewriteManifestsRequest,
 } from '../../schemas/tables/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -49,6 +50,7 @@ export const planTools: readonly AgentTool[] = [
 /** What the agent may fill in of each request. */
 const INPUTS: { readonly [Kind in ProposableKind]: z.ZodObject } = {
   compact: compactInput,
+  rewrite_position_deletes: rewriteDeletesRequest.omit(service),
   rewrite_manifests: rewriteManifestsRequest.omit(service),
   expire: expireInput,
   add_column: addColumnFields.omit(service),

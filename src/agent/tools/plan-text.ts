@@ -12,6 +12,11 @@ export function describePlan(kind: ProposableKind, tableName: string, plan: Plan
       return describeCompaction(table, plan)
     case 'expire':
       return describeExpiry(table, plan)
+    case 'rewrite_position_deletes': {
+      const rewritten = numberOf(plan, 'rewritten_delete_files_count')
+      const added = numberOf(plan, 'added_delete_files_count')
+      return rewritten === 0 ? undefined : `Merge ${plural(rewritten, 'delete file')} of ${table} into ${count(added)}`
+    }
     case 'rewrite_manifests': {
       const rewritten = numberOf(plan, 'rewritten_manifests_count')
       const added = numberOf(plan, 'added_manifests_count')

@@ -84,6 +84,7 @@ const ARGUMENTS: { readonly [Kind in RequestedKind]?: readonly FieldOf<Kind>[] }
 /** Command lines for the help. */
 const EXAMPLES: Readonly<Record<RequestedKind, readonly string[]>> = {
   compact: ['lockhouse compact demo.events --dry-run', 'lockhouse compact demo.events'],
+  rewrite_position_deletes: ['lockhouse rewrite-position-deletes demo.events --dry-run'],
   rewrite_manifests: ['lockhouse rewrite-manifests demo.events'],
   expire: ['lockhouse expire demo.events --retain-last 5 --dry-run', 'lockhouse expire demo.events --yes'],
   remove_orphans: ['lockhouse remove-orphans demo.events --dry-run'],

@@ -24,16 +24,30 @@ export interface ProjectedManifestRewrite {
   readonly scoreAfter: number
 }
 
+/** What merging position delete files would do. */
+export interface ProjectedDeleteRewrite {
+  /** Delete files that would be merged or dropped. */
+  readonly rewrittenFiles: number
+  /** Of these, files that no data file needs. */
+  readonly danglingFiles: number
+  readonly addedFiles: number
+  readonly rewrittenBytes: number
+  readonly scoreAfter: number
+}
+
 export interface Projections {
   readonly compaction?: ProjectedCompaction
   /** Why the table cannot be compacted although it should be. */
   readonly compactionRefused?: string
   readonly expiry?: ProjectedExpiry
   readonly manifests?: ProjectedManifestRewrite
+  readonly deletes?: ProjectedDeleteRewrite
 }
 
 /** Minimum number of expirable snapshots for a recommendation. */
 const MIN_EXPIRABLE = 10
+/** Minimum number of position delete files after a compaction for a recommendation; as `min_input_files` of their rewrite. */
+const MIN_REMAINING_DELETES = 5
 
 /** Why compacting helps, in one sentence with numbers. */
 export function explainCompaction(facts: TableHealthFacts, projected: ProjectedCompaction): string {
@@ -59,6 +73,25 @@ export function explainManifestRewrite(projected: ProjectedManifestRewrite): str
   return `${plural(projected.rewrittenManifests, 'small manifest')} become ${count(projected.addedManifests)}, so that planning a query reads fewer files`
 }
 
+/** Why merging position delete files helps, in one sentence with numbers. */
+export function explainDeleteRewrite(projected: ProjectedDeleteRewrite): string {
+  const { rewrittenFiles, danglingFiles, addedFiles } = projected
+  const merged = rewrittenFiles - danglingFiles
+  const steps = [
+    ...(merged > 0 ? [`${plural(merged, 'small position delete file')} become ${count(addedFiles)}`] : []),
+    ...(danglingFiles > 0 ? [`${plural(danglingFiles, 'dangling delete file')} would be dropped`] : []),
+  ]
+  return `${steps.join(' and ')}, so that a query opens fewer files`
+}
+
+/**
+ * Whether to recommend merging position delete files: a compaction that is recommended anyway removes the deletes of the files that it
+ * rewrites, so enough of them must be left.
+ */
+export function isWorthMergingDeletes(remaining: TableHealthFacts | undefined): boolean {
+  return remaining === undefined || remaining.positionDeletes.count >= MIN_REMAINING_DELETES
+}
+
 /** Whether to recommend a compaction: splitting a large file does not improve the health. */
 export function isWorthCompacting(projected: ProjectedCompaction): boolean {
   return projected.addedFiles < projected.rewrittenFiles || projected.removedDeleteFiles > 0
@@ -76,6 +109,9 @@ export function recommend(facts: TableHealthFacts, score: HealthScore, projectio
   if (projections.compaction !== undefined) steps.push(`Compact: ${explainCompaction(facts, projections.compaction)}.`)
   if (projections.compactionRefused !== undefined) {
     steps.push(`Compaction is not possible: ${projections.compactionRefused}.`)
+  }
+  if (projections.deletes !== undefined) {
+    steps.push(`Rewrite position deletes: ${explainDeleteRewrite(projections.deletes)}.`)
   }
   if (projections.expiry !== undefined) steps.push(`Expire snapshots: ${explainExpiry(facts, projections.expiry)}.`)
   if (projections.manifests !== undefined) {

@@ -69,6 +69,23 @@ export const OPERATIONS = {
     inBulk: true,
     tool: { name: 'compact', title: 'Compact a table' },
   },
+  rewrite_position_deletes: {
+    summary: 'Merge small position delete files and drop those that delete nothing',
+    request: {
+      id: 'rewritePositionDeletes',
+      path: '/api/rewrite-position-deletes',
+      minRole: 'DataEngineer',
+      fields: ['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'],
+    },
+    risk: 'change',
+    figures: ['rewritten_delete_files_count', 'added_delete_files_count', 'rewritten_bytes_count'],
+    canBeEmpty: true,
+    changesScans: true,
+    byHealth: true,
+    byPolicy: true,
+    inBulk: true,
+    tool: { name: 'rewrite_position_deletes', title: 'Rewrite position deletes' },
+  },
   rewrite_manifests: {
     summary: 'Merge manifests to their target size',
     request: {

@@ -14,6 +14,8 @@ import type {
   QueryAnswer,
   QueryTask,
   ReadTask,
+  RewriteDeletesResult,
+  RewriteDeletesTask,
   RewriteResult,
   RewriteTask,
 } from '../engine.ts'
@@ -25,6 +27,7 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 
+import { mergePositionDeletes, requirePlainDeletes } from './deletes/merge-position-deletes.ts'
 import { appendFrom, requireReadableInputs } from './write/append-from.ts'
 import { appendRows } from './write/append-rows.ts'
 import { wantedBloomFilters } from './write/bloom-filters.ts'
@@ -117,6 +120,16 @@ class DuckDbEngine implements Engine {
     requireReadable(task.metadata, task.inputs)
     return this.#run('maintenance', { ...options, doing: 'rewriting data files' }, (run) =>
       rewriteFiles(run, task, { fields, options }),
+    )
+  }
+
+  async rewritePositionDeletes(
+    task: RewriteDeletesTask,
+    options: EngineRunOptions = {},
+  ): Promise<RewriteDeletesResult> {
+    requirePlainDeletes(task)
+    return this.#run('maintenance', { ...options, doing: 'rewriting position deletes' }, (run) =>
+      mergePositionDeletes(run, task),
     )
   }
 

@@ -2,14 +2,17 @@ import { LRUCache } from 'lru-cache'
 
 import {
   explainCompaction,
+  explainDeleteRewrite,
   explainExpiry,
   explainManifestRewrite,
   isWorthCompacting,
   isWorthExpiring,
+  isWorthMergingDeletes,
   recommend,
 } from '../../domain/tables/health-advice.ts'
 import type {
   ProjectedCompaction,
+  ProjectedDeleteRewrite,
   ProjectedExpiry,
   ProjectedManifestRewrite,
   Projections,
@@ -29,6 +32,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { planExpiry } from '../../iceberg/update/expire-snapshots.ts'
 import { projectCompaction } from '../compaction/projection.ts'
 import type { CompactionProjection, CompactionRefused } from '../compaction/projection.ts'
+import { type DeleteRewriteProjection, projectDeleteRewrite } from '../position-deletes/projection.ts'
 import { planManifestRewrite } from '../manifests/rewrite-manifests.ts'
 import { sumTableFiles } from '../table-files.ts'
 import type { CountedManifest, PartitionRow } from '../table-files.ts'
@@ -64,6 +68,7 @@ interface Inspection {
   readonly facts: TableHealthFacts
   readonly partitions: readonly PartitionRow[]
   readonly compaction: CompactionProjection | CompactionRefused | undefined
+  readonly deletes: DeleteRewriteProjection | undefined
   readonly manifests: readonly ManifestFile[]
 }
 
@@ -111,6 +116,7 @@ async function readTable(table: Table, cache: LRUCache<string, ManifestTotals>):
     facts: files.facts,
     partitions: files.partitions,
     compaction: await projectCompaction(table, files),
+    deletes: await projectDeleteRewrite(table, files.facts),
     manifests,
   }
 }
@@ -119,11 +125,13 @@ function report(metadata: TableMetadata, inspection: Inspection, nowMs: number):
   const { facts } = inspection
   const score = scoreTable(facts)
   const compaction = describeCompaction(inspection)
+  const deletes = describeDeletes(inspection, compaction)
   const expiry = describeExpiry(metadata, facts, nowMs)
   const manifests = describeManifests(metadata, inspection, score)
   const projections: Projections = {
     ...(compaction && { compaction }),
     ...(inspection.compaction?.kind === 'refused' && { compactionRefused: inspection.compaction.reason }),
+    ...(deletes && { deletes }),
     ...(expiry && { expiry }),
     ...(manifests && { manifests }),
   }
@@ -139,6 +147,17 @@ function describeCompaction({ compaction }: Inspection): ProjectedCompaction | u
   if (compaction?.kind !== 'projected') return undefined
   const projected = { ...compaction, scoreAfter: scoreTable(compaction.factsAfter).score }
   return isWorthCompacting(projected) ? projected : undefined
+}
+
+function describeDeletes(
+  { facts, compaction, deletes }: Inspection,
+  recommended: ProjectedCompaction | undefined,
+): ProjectedDeleteRewrite | undefined {
+  const remaining = recommended && compaction?.kind === 'projected' ? compaction.factsAfter : undefined
+  if (deletes === undefined || !isWorthMergingDeletes(remaining)) return undefined
+  const { positionDeletes } = facts
+  const count = positionDeletes.count - deletes.rewrittenFiles + deletes.addedFiles
+  return { ...deletes, scoreAfter: scoreTable({ ...facts, positionDeletes: { ...positionDeletes, count } }).score }
 }
 
 function describeExpiry(metadata: TableMetadata, facts: TableHealthFacts, nowMs: number): ProjectedExpiry | undefined {
@@ -173,12 +192,19 @@ function describeManifests(
   return { rewrittenManifests, addedManifests, scoreAfter: scoreTable({ ...facts, manifestCount }).score }
 }
 
-function proposeActions({ facts, compaction }: Inspection, projections: Projections): HealthAction[] {
-  const actions: HealthAction[] = []
-  if (projections.compaction !== undefined && compaction?.kind === 'projected') {
-    actions.push({
+function proposeActions(inspection: Inspection, projections: Projections): HealthAction[] {
+  return Object.values(PROPOSALS).flatMap((propose) => propose(inspection, projections) ?? [])
+}
+
+type Propose = (inspection: Inspection, projections: Projections) => HealthAction | undefined
+
+/** What is recommended of each operation, in the order of a report. */
+const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
+  compact({ facts, compaction }, { compaction: projected }) {
+    if (projected === undefined || compaction?.kind !== 'projected') return undefined
+    return {
       operation: 'compact',
-      reason: explainCompaction(facts, projections.compaction),
+      reason: explainCompaction(facts, projected),
       options: compaction.request,
       projected: {
         rewritten_data_files_count: compaction.rewrittenFiles,
@@ -186,35 +212,50 @@ function proposeActions({ facts, compaction }: Inspection, projections: Projecti
         rewritten_bytes_count: compaction.rewrittenBytes,
         removed_delete_files_count: compaction.removedDeleteFiles,
         data_file_count: compaction.factsAfter.dataFiles.count,
-        score: projections.compaction.scoreAfter,
+        score: projected.scoreAfter,
       },
-    })
-  }
-  if (projections.expiry !== undefined) {
-    actions.push({
+    }
+  },
+  rewrite_position_deletes(_, { deletes }) {
+    if (deletes === undefined) return undefined
+    return {
+      operation: 'rewrite_position_deletes',
+      reason: explainDeleteRewrite(deletes),
+      options: {},
+      projected: {
+        rewritten_delete_files_count: deletes.rewrittenFiles,
+        added_delete_files_count: deletes.addedFiles,
+        rewritten_bytes_count: deletes.rewrittenBytes,
+        score: deletes.scoreAfter,
+      },
+    }
+  },
+  expire({ facts }, { expiry }) {
+    if (expiry === undefined) return undefined
+    return {
       operation: 'expire',
-      reason: explainExpiry(facts, projections.expiry),
+      reason: explainExpiry(facts, expiry),
       options: {},
       projected: {
-        expired_snapshots_count: projections.expiry.expiredSnapshots,
-        snapshot_count: facts.snapshotCount - projections.expiry.expiredSnapshots,
-        score: projections.expiry.scoreAfter,
+        expired_snapshots_count: expiry.expiredSnapshots,
+        snapshot_count: facts.snapshotCount - expiry.expiredSnapshots,
+        score: expiry.scoreAfter,
       },
-    })
-  }
-  if (projections.manifests !== undefined) {
-    actions.push({
+    }
+  },
+  rewrite_manifests(_, { manifests }) {
+    if (manifests === undefined) return undefined
+    return {
       operation: 'rewrite_manifests',
-      reason: explainManifestRewrite(projections.manifests),
+      reason: explainManifestRewrite(manifests),
       options: {},
       projected: {
-        rewritten_manifests_count: projections.manifests.rewrittenManifests,
-        added_manifests_count: projections.manifests.addedManifests,
-        score: projections.manifests.scoreAfter,
+        rewritten_manifests_count: manifests.rewrittenManifests,
+        added_manifests_count: manifests.addedManifests,
+        score: manifests.scoreAfter,
       },
-    })
-  }
-  return actions
+    }
+  },
 }
 
 /** Approximate memory size of a manifest's totals, bytes. */

@@ -23,6 +23,17 @@ const engine = z
       'for what the embedded engine refuses; otherwise the embedded engine. `details_json` has `engine` and `engine_reason`',
   })
 
+const where = z
+  .string()
+  .max(4000)
+  .optional()
+  .meta({
+    description:
+      'Whole partitions: conditions on partitioned columns joined by AND (=, !=, <, <=, >, >=, IN, IS [NOT] NULL); no OR, ' +
+      'NOT, functions or arithmetic',
+    example: "day >= '2026-03-01'",
+  })
+
 /** Options and defaults of Iceberg's `rewrite_data_files`. */
 export const compactRequest = z.strictObject({
   ...preview,
@@ -33,16 +44,7 @@ export const compactRequest = z.strictObject({
       'name [ASC|DESC] [NULLS FIRST|LAST], separated by commas; names with special characters in double quotes or backticks',
     example: 'customer ASC, "total, net" DESC NULLS LAST',
   }),
-  where: z
-    .string()
-    .max(4000)
-    .optional()
-    .meta({
-      description:
-        'Whole partitions: conditions on partitioned columns joined by AND (=, !=, <, <=, >, >=, IN, IS [NOT] NULL); no OR, ' +
-        'NOT, functions or arithmetic',
-      example: "day >= '2026-03-01'",
-    }),
+  where,
   target_file_size_bytes: positive.optional(),
   min_file_size_bytes: z.int().min(0).optional(),
   max_file_size_bytes: positive.optional(),
@@ -122,6 +124,17 @@ function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]):
     .meta({ anyOf: [{ required: [...required] }, { required: ['plan_id'] }] })
 }
 
+/** Options and defaults of Iceberg's `rewrite_position_delete_files`. */
+export const rewriteDeletesRequest = z.strictObject({
+  ...preview,
+  where,
+  target_file_size_bytes: positive.optional().meta({
+    description: 'Default: the table property `write.delete.target-file-size-bytes`, or 64 MiB',
+  }),
+  min_input_files: positive.optional().meta({ description: 'Small delete files of a partition; default 5' }),
+  rewrite_all: z.boolean().optional(),
+})
+
 /** Options of Iceberg's `rewrite_manifests`. */
 export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })
 
@@ -155,6 +168,7 @@ type RequestSchema<Field extends string> = z.ZodObject<{ readonly [Name in Field
 export const OPERATION_REQUESTS = {
   compact: compactRequest,
   expire: expireRequest,
+  rewrite_position_deletes: rewriteDeletesRequest,
   rewrite_manifests: rewriteManifestsRequest,
   remove_orphans: removeOrphansRequest,
   add_column: addColumnRequest,

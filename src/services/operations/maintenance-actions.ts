@@ -10,6 +10,7 @@ import type { RestorableEntry } from '../quarantine/quarantine-service.ts'
 import { type Action, type ActionInput, ledgerHooks, quarantineIn } from './action.ts'
 import { columnInUse } from './column-refusal.ts'
 import { compactAction, removeOrphansAction, rewriteManifestsAction } from './engine-actions.ts'
+import { rewriteDeletesAction } from './rewrite-deletes-action.ts'
 import { requireAccepted } from './rollback-refusal.ts'
 
 /** Every maintenance action by its name in the ledger. */
@@ -38,6 +39,7 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<OperationKind, Action>> = {
     newName: request.new_name,
   })),
   drop_column: evolution((request: Omit<DropColumnRequest, 'table'>) => ({ kind: 'drop_column', name: request.name })),
+  rewrite_position_deletes: rewriteDeletesAction,
   rewrite_manifests: rewriteManifestsAction,
   remove_orphans: removeOrphansAction,
   rollback: {

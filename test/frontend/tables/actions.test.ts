@@ -78,6 +78,12 @@ describe('forms and requests of the service', () => {
     add_column: { name: ' a.b ', type: 'string', position: 'after', after: 'x', comment: 'why' },
     rename_column: { name: 'a', new_name: 'b', force: true },
     drop_column: { name: 'a', force: true },
+    rewrite_position_deletes: {
+      where: "day = '2026-01-01'",
+      target_file_size_bytes: '64 MiB',
+      min_input_files: '2',
+      rewrite_all: true,
+    },
     rewrite_manifests: {},
     remove_orphans: { older_than: '2026-11-01T00:00' },
     rollback: { snapshot_id: '6816997371555012807' },

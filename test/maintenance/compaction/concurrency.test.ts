@@ -69,6 +69,7 @@ async function compactAmongWriters(lake: RealLake, random: Random, { round, outc
       await disturb()
       return result
     },
+    rewritePositionDeletes: (task, options) => shop.engine.rewritePositionDeletes(task, options),
     append: (task, options) => shop.engine.append(task, options),
     appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),

@@ -35,6 +35,7 @@ async function crashAt(lake: RealLake, moment: Moment) {
       if (moment === (groups === 1 ? 'first group' : 'all groups')) return stopHere()
       return result
     },
+    rewritePositionDeletes: (task, options) => shop.engine.rewritePositionDeletes(task, options),
     append: (task, options) => shop.engine.append(task, options),
     appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),

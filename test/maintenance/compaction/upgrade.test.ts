@@ -56,6 +56,7 @@ async function compact(lake: RealLake, { beforeRewrite, onStaged }: Disturbance)
       await disturb('beforeRewrite')
       return inner.rewrite(task, options)
     },
+    rewritePositionDeletes: (task, options) => inner.rewritePositionDeletes(task, options),
     append: (task, options) => inner.append(task, options),
     appendFrom: (task, options) => inner.appendFrom(task, options),
     readRows: (task, options) => inner.readRows(task, options),

@@ -65,6 +65,7 @@ describe('a replaced catalog', () => {
         await released.promise
         return engine.rewrite(task, options)
       },
+      rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
       append: (task, options) => engine.append(task, options),
       appendFrom: (task, options) => engine.appendFrom(task, options),
       readRows: (task, options) => engine.readRows(task, options),

@@ -180,6 +180,7 @@ function methodsOf(engine: Engine): Engine {
   return {
     name: engine.name,
     rewrite: (task, options) => engine.rewrite(task, options),
+    rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
     append: (task, options) => engine.append(task, options),
     appendFrom: (task, options) => engine.appendFrom(task, options),
     readRows: (task, options) => engine.readRows(task, options),

@@ -22,6 +22,7 @@ describe('a pipeline under failures and changes', LONG, () => {
   const misbehaving = (engine: Engine): Engine => ({
     name: engine.name,
     rewrite: (task, options) => engine.rewrite(task, options),
+    rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
     append: (task, options) => engine.append(task, options),
     appendFrom: async (task, options) => {
       if (fault) throw fault

@@ -7,13 +7,9 @@ export { createDefinitionRequest } from '../../../../src/schemas/definitions.ts'
 export { setEnvironmentRequest } from '../../../../src/schemas/environments.ts'
 export {
   addColumnFields,
-  compactRequest,
   dropColumnFields,
-  expireRequest,
-  removeOrphansRequest,
+  OPERATION_REQUESTS,
   renameColumnFields,
-  rewriteManifestsRequest,
-  rollbackRequest,
 } from '../../../../src/schemas/tables/maintenance.ts'
 export { alertRequest } from '../../../../src/schemas/alerts.ts'
 export { checkedPolicyRequest } from '../../../../src/schemas/policies.ts'

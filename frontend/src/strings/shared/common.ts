@@ -49,6 +49,7 @@ export const operations = {
     add_column: 'Add column',
     rename_column: 'Rename column',
     drop_column: 'Drop column',
+    rewrite_position_deletes: 'Rewrite position deletes',
     rewrite_manifests: 'Rewrite manifests',
     remove_orphans: 'Remove orphan files',
     rollback: 'Roll back',

@@ -33,10 +33,17 @@ export function inputOfKey(key: string): string {
 
 const HDFS = /^(hdfs|viewfs|webhdfs):/i
 
+/** A data file whose positions may be deleted; `index` numbers them. */
+export interface DeleteTarget {
+  readonly index: number
+  readonly rowCount: number
+  readonly file: Pick<DataFile, 'filePath'>
+}
+
 /** A position delete file and the inputs it applies to. */
-interface Applying {
+export interface Applying<Target> {
   readonly file: DataFile
-  readonly inputs: Set<ScanInput>
+  readonly inputs: Set<Target>
 }
 
 /**
@@ -48,7 +55,7 @@ export async function loadPositionDeletes(
   inputs: readonly ScanInput[],
 ): Promise<ReadonlySet<ScanInput>> {
   const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
-  const files = new Map<string, Applying>()
+  const files = new Map<string, Applying<ScanInput>>()
   const affected = new Set<ScanInput>()
   for (const input of inputs) {
     for (const { file } of input.task.deletes) {
@@ -65,10 +72,10 @@ export async function loadPositionDeletes(
   return affected
 }
 
-function applying(files: Map<string, Applying>, file: DataFile): Applying {
+function applying(files: Map<string, Applying<ScanInput>>, file: DataFile): Applying<ScanInput> {
   const known = files.get(file.filePath)
   if (known) return known
-  const added: Applying = { file, inputs: new Set() }
+  const added: Applying<ScanInput> = { file, inputs: new Set() }
   files.set(file.filePath, added)
   return added
 }
@@ -89,12 +96,50 @@ async function loadVector({ run, io }: StageContext, input: ScanInput, file: Dat
   })
 }
 
-async function loadFiles(context: StageContext, deletes: readonly Applying[]): Promise<void> {
+async function loadFiles(context: StageContext, deletes: readonly Applying<ScanInput>[]): Promise<void> {
+  const table = 'delete_targets'
+  const inputs = new Set(deletes.flatMap((applies) => [...applies.inputs]))
+  const { rows } = await resolveDeletes(context, { deletes, inputs, table, prefix: 'p' })
+  await context.run.execute(`
+    INSERT INTO ${POSITION_DELETES}
+    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN ${table} AS m ON m.d = r.d AND m.path = r.path
+    WHERE r.pos >= 0 AND r.pos < m.n`)
+}
+
+/** Position delete files to be resolved. */
+export interface DeleteResolution<Target extends DeleteTarget> {
+  readonly deletes: readonly Applying<Target>[]
+  /** Data files that paths may refer to. */
+  readonly inputs: Iterable<Target>
+  /** Name of the temporary table with what each path refers to: see {@link resolveDeletes}. */
+  readonly table: string
+  /** Begins the names of staged files. */
+  readonly prefix: string
+}
+
+/** Opened position delete files. */
+export interface ResolvedDeletes {
+  /** In the order of the deletes. */
+  readonly staged: readonly StagedFile[]
+  /** SELECT of all rows: `d`, the position among the deletes, `path` and `pos`. */
+  readonly rows: string
+  /** Paths that refer to no input that their delete file applies to. */
+  readonly unmatched: ReadonlySet<string>
+}
+
+/**
+ * Opens position delete files and creates a temporary table of what their paths refer to: delete file `d`, `path`, number `f` of the
+ * input and its rows `n`. `UNSUPPORTED` when it is unclear whether a path refers to an input.
+ */
+export async function resolveDeletes<Target extends DeleteTarget>(
+  context: StageContext,
+  { deletes, inputs, table, prefix }: DeleteResolution<Target>,
+): Promise<ResolvedDeletes> {
   const { run, metadata } = context
   const staged = await openFiles(
     context,
     deletes.map(({ file }) => file),
-    { prefix: 'p', assign: withDeleteIds },
+    { prefix, assign: withDeleteIds },
   )
   const numbers = new Map(staged.map((file, at) => [file, at]))
   const scans = byShape(staged).map((group) =>
@@ -107,21 +152,20 @@ async function loadFiles(context: StageContext, deletes: readonly Applying[]): P
     }),
   )
   const rows = scans.join(' UNION ALL ')
-  const index = new InputIndex(deletes)
+  const index = new InputIndex(inputs)
+  const unmatched = new Set<string>()
   const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
-  await run.execute('CREATE TEMP TABLE delete_targets (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)')
-  await TableFiller.fill(run, 'delete_targets', async (table) => {
+  await run.execute(`CREATE TEMP TABLE ${table} (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)`)
+  await TableFiller.fill(run, table, async (filler) => {
     for (const { d, path } of named) {
       const applies = deletes[Number(d)]
       const input = applies && index.find(applies, textOf(path))
-      const turn = input && table.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
+      if (input === undefined) unmatched.add(textOf(path))
+      const turn = input && filler.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
       if (turn) await turn
     }
   })
-  await run.execute(`
-    INSERT INTO ${POSITION_DELETES}
-    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
-    WHERE r.pos >= 0 AND r.pos < m.n`)
+  return { staged, rows, unmatched }
 }
 
 /** Files of one shape, which can be read as one list, in the order of their first file. */
@@ -136,19 +180,19 @@ export function byShape(files: readonly StagedFile[]): StagedFile[][] {
 }
 
 /** Finds inputs by the paths in delete files (docs/iceberg-notes.md#position-delete-paths). */
-class InputIndex {
-  readonly #byPath = new Map<string, ScanInput>()
-  readonly #byKey = new Map<string, Set<ScanInput>>()
+class InputIndex<Target extends DeleteTarget> {
+  readonly #byPath = new Map<string, Target>()
+  readonly #byKey = new Map<string, Set<Target>>()
 
-  constructor(deletes: readonly Applying[]) {
-    for (const { inputs } of deletes) for (const input of inputs) this.#add(input)
+  constructor(inputs: Iterable<Target>) {
+    for (const input of inputs) this.#add(input)
   }
 
   /**
    * The input that a path refers to, if the delete applies to it; undefined for another file of the table.
    * `UNSUPPORTED` when it is unclear whether the path refers to an input.
    */
-  find({ file, inputs }: Applying, path: string): ScanInput | undefined {
+  find({ file, inputs }: Applying<Target>, path: string): Target | undefined {
     const exact = this.#byPath.get(path)
     if (exact) return inputs.has(exact) ? exact : undefined
     requireReferenced(file, path)
@@ -162,11 +206,11 @@ class InputIndex {
     )
   }
 
-  #add(input: ScanInput): void {
+  #add(input: Target): void {
     const location = input.file.filePath
     this.#byPath.set(location, input)
     const key = locationKey(location)
-    const alike = this.#byKey.get(key) ?? new Set()
+    const alike = this.#byKey.get(key) ?? new Set<Target>()
     this.#byKey.set(key, alike.add(input))
   }
 }

@@ -40,8 +40,8 @@ export function parentSummary({ parent }: SnapshotProducer): Readonly<Record<str
 export interface AddedFiles {
   readonly content: ManifestFile['content']
   readonly files: readonly DataFile[]
-  /** Of every file; inherited from the snapshot when it is undefined. */
-  readonly sequenceNumber?: number | undefined
+  /** Of every file, or of each; inherited from the snapshot when it is undefined. */
+  readonly sequenceNumber?: number | ((file: DataFile) => number) | undefined
 }
 
 /** Writes manifests for new files, one set per partition spec. */
@@ -53,7 +53,9 @@ export async function writeAddedFiles(
   for (const [specId, ofSpec] of bySpec(files)) {
     const entries = ofSpec.map((dataFile) => ({
       status: 'added' as const,
-      ...(sequenceNumber === undefined ? {} : { sequenceNumber }),
+      ...(sequenceNumber === undefined
+        ? {}
+        : { sequenceNumber: typeof sequenceNumber === 'number' ? sequenceNumber : sequenceNumber(dataFile) }),
       dataFile: withoutRowId(dataFile),
     }))
     manifests.push(...(await producer.writeManifests(specId, content, entries)))

@@ -138,7 +138,11 @@ function checkReplaced(replaced: readonly DataFile[]): ReadonlySet<string> {
 }
 
 /** The starting snapshot, which must be in the history of `main`; otherwise files were read from another history. */
-function requireStart({ metadata }: Table, { parent }: SnapshotProducer, options: RewriteOptions): Snapshot {
+export function requireStart(
+  { metadata }: Table,
+  { parent }: SnapshotProducer,
+  options: Pick<RewriteOptions, 'startingSnapshotId' | 'startingSequenceNumber'>,
+): Snapshot {
   const { startingSnapshotId, startingSequenceNumber } = options
   for (const snapshot of parent === undefined ? [] : ancestorsOf(metadata, parent.snapshotId)) {
     if (snapshot.snapshotId !== startingSnapshotId) continue
@@ -178,7 +182,8 @@ function refuseMoreRows({ added }: RewriteOptions, found: readonly ManifestEntry
   throw new IcebergError('ROWS_NOT_CONSERVED', `The rewrite would turn ${before} rows into ${after}`)
 }
 
-function referencedKeys(deletes: readonly DeleteManifest[]): ReadonlySet<string> {
+/** Keys of the locations of data files that delete files are about alone. */
+export function referencedKeys(deletes: readonly DeleteManifest[]): ReadonlySet<string> {
   const keys = new Set<string>()
   for (const { entries } of deletes) {
     for (const { dataFile } of entries) {

@@ -157,7 +157,8 @@ function refuseHiddenDeletes({ table, options, deletes, named }: VectorCheck): v
   }
 }
 
-async function writeRemainingDeletes(
+/** The delete manifests without the replaced files, by key. */
+export async function writeRemainingDeletes(
   producer: SnapshotProducer,
   deletes: readonly DeleteManifest[],
   replaced: ReadonlySet<string>,

@@ -1,13 +1,9 @@
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import {
   addColumnFields,
-  compactRequest,
   dropColumnFields,
-  expireRequest,
-  removeOrphansRequest,
+  OPERATION_REQUESTS,
   renameColumnFields,
-  rewriteManifestsRequest,
-  rollbackRequest,
 } from '../../../components/form/schemas.ts'
 import { formStrings } from '../../../strings/shared/forms.ts'
 import type { Zone } from '../../../time/zone.ts'
@@ -17,15 +13,12 @@ import { type FormValues, isAsked, readField } from './form-values.ts'
 /** The body of a request that changes a table, with the name of the table. */
 export type ActionRequest = Readonly<Record<string, unknown>>
 
+/** The requests of the service; those of columns without the alternative of a plan, which a form does not offer. */
 const SCHEMAS: Readonly<Record<ActionKind, FormSchema<unknown, ActionRequest>>> = {
-  compact: compactRequest,
-  expire: expireRequest,
+  ...OPERATION_REQUESTS,
   add_column: addColumnFields,
   rename_column: renameColumnFields,
   drop_column: dropColumnFields,
-  rewrite_manifests: rewriteManifestsRequest,
-  remove_orphans: removeOrphansRequest,
-  rollback: rollbackRequest,
 }
 
 /** Checks the form of an action on a table and makes its request; times in the form are in `zone`. */

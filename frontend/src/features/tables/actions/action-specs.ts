@@ -124,9 +124,15 @@ const ADD_COLUMN: readonly FieldSpec[] = [
 
 const FORCE: FieldSpec = { name: 'force', type: 'flag', label: words.force, hint: words.forceHint, advanced: true }
 
+/** Fields of compaction that mean the same for delete files. */
+const REWRITE_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) =>
+  ['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'].includes(name),
+)
+
 /** The form of each action. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
   compact: { fields: COMPACT },
+  rewrite_position_deletes: { fields: REWRITE_DELETES },
   rewrite_manifests: { fields: [ENGINE] },
   expire: { fields: EXPIRE, targetField: 'snapshot_ids' },
   remove_orphans: {

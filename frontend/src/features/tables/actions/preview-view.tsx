@@ -46,7 +46,7 @@ function Specifics({ kind, details }: { readonly kind: ActionKind; readonly deta
   if (kind === 'remove_orphans') {
     return <ShortList title={previews.orphansTitle} items={textsOf(details['orphan_file_locations'])} />
   }
-  if (kind === 'compact') return <Skipped details={details} />
+  if (Array.isArray(details['failures'])) return <Skipped details={details} />
   if (kind === 'rollback') {
     const sentence = previews.rollback(textOf(details, 'previous_snapshot_id'), textOf(details, 'current_snapshot_id'))
     return <p className={classes.about}>{sentence}</p>
