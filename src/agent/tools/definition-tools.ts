@@ -35,6 +35,7 @@ export const definitionTools: readonly AgentTool[] = [
     examples: [
       'Which versions does {definition} have?',
       'List the versions of {definition}',
+      'How many versions does {definition} have?',
       'In which environment are the versions of {definition}?',
     ],
     minRole: 'Auditor',

@@ -73,6 +73,7 @@ export const deploymentTools: readonly AgentTool[] = [
       'What would deploying {definition} to {environment} do?',
       'What would happen if I deploy {definition} to {environment}?',
       'Preview a deployment of {definition} in {environment}',
+      'What would an undeploy of {definition} in {environment} do?',
       'Can {definition} be deployed to {environment}?',
       'What would a rollback of the deployment of {definition} in {environment} do?',
     ],

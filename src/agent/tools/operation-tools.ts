@@ -19,6 +19,7 @@ export const operationTools: readonly AgentTool[] = [
       'Show the last operations',
       'What was done to {table}?',
       'Who compacted {table}?',
+      'Who expired the snapshots of {table}?',
       'When was {table} compacted?',
       'Who changed {table}?',
       'Did anything fail today?',

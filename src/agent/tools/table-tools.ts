@@ -32,6 +32,7 @@ export const tableTools: readonly AgentTool[] = [
     examples: [
       'Which tables are there?',
       'List all tables',
+      'Which tables can I find in this lakehouse?',
       'Show the tables of the catalog',
       'How many tables do we have?',
       'tables',

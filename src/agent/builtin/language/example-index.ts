@@ -78,13 +78,14 @@ export function createExampleIndex(subjects: readonly Subject[]): ExampleIndex {
   const weigh = (feature: string): number =>
     SLOT_WEIGHTS[feature] ?? Math.log(1 + subjects.length / (used.get(feature)?.size ?? subjects.length))
   const examples: readonly Example[] = raw.map((one) => ({ ...one, weight: total(one.features, weigh) }))
-  const known = new Map([...used].map(([feature, names]) => [feature, names]))
-  const correct = createCorrection(vocabulary)
+  const meanings = new Set([...vocabulary].map(meaningOf))
+  const knows = (word: string): boolean => vocabulary.has(word) || meanings.has(meaningOf(word))
+  const correct = createCorrection([...vocabulary], knows)
   return {
-    knows: (word) => vocabulary.has(word),
+    knows,
     hasTopic: (tokens) => tokens.map(correct).some(({ lower, slot }) => NAMING.has(slot ?? '') || isTopic(lower)),
     rank(tokens, speech) {
-      const prompt = readPrompt(tokens.map(correct), vocabulary)
+      const prompt = readPrompt(tokens.map(correct), knows)
       const best = new Map<string, number>()
       const ofSubject = new Map<string, number>()
       const weight = total(prompt.features, weigh)
@@ -96,7 +97,7 @@ export function createExampleIndex(subjects: readonly Subject[]): ExampleIndex {
         const { common, filled } = shared(example, prompt, weigh)
         if (common === 0) continue
         if (!ofSubject.has(subject.name)) {
-          const words = prompt.features.filter((feature) => known.get(feature)?.has(subject.name))
+          const words = prompt.features.filter((feature) => used.get(feature)?.has(subject.name))
           ofSubject.set(subject.name, total(words, weigh) / whole)
         }
         const score =
@@ -121,8 +122,8 @@ interface Prompt {
   readonly hasPointer: boolean
 }
 
-function readPrompt(tokens: readonly Token[], vocabulary: ReadonlySet<string>): Prompt {
-  const isUnknown = ({ lower, slot }: Token): boolean => slot === undefined && !vocabulary.has(lower)
+function readPrompt(tokens: readonly Token[], knows: (word: string) => boolean): Prompt {
+  const isUnknown = ({ lower, slot }: Token): boolean => slot === undefined && !knows(lower)
   const meanings = tokens.filter((token) => !isUnknown(token)).flatMap(featureOf)
   return {
     features: [...new Set(meanings)],
@@ -156,11 +157,11 @@ interface Shared {
 }
 
 /** Replaces a word that is almost a known one. A word with digits or `_` is a name, not a typing error. */
-function createCorrection(vocabulary: ReadonlySet<string>): (token: Token) => Token {
-  const words = [...vocabulary].filter((word) => word.length > 3 && !isFiller(word))
+function createCorrection(vocabulary: readonly string[], knows: (word: string) => boolean): (token: Token) => Token {
+  const words = vocabulary.filter((word) => word.length > 3 && !isFiller(word))
   return (token) => {
     const { lower, slot } = token
-    if (slot !== undefined || vocabulary.has(lower) || !/^\p{L}{5,30}$/u.test(lower)) return token
+    if (slot !== undefined || knows(lower) || !/^\p{L}{5,30}$/u.test(lower)) return token
     const intended = words.find((word) => word[0] === lower[0] && isMisspelt(lower, word))
     return intended === undefined ? token : tokenOf(intended)
   }

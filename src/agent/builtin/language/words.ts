@@ -15,7 +15,7 @@ const SYNONYMS: readonly string[] = [
   'expire expiry expiration vacuum',
   'manifest manifests',
   'merge combine rewrite',
-  'table tables relation',
+  'table tables relation dataset',
   'lakehouse lake warehouse catalog',
   'column field attribute',
   'row record line entry tuple',
