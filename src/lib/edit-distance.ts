@@ -1,5 +1,5 @@
 /** Letters inserted, deleted, replaced, or swapped with their neighbour between two texts; `max + 1` when there are more. */
-export function editDistance(from: string, to: string, max: number): number {
+function editDistance(from: string, to: string, max: number): number {
   if (Math.abs(from.length - to.length) > max) return max + 1
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)

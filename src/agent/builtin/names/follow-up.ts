@@ -27,19 +27,34 @@ const LINKS = new Set('other same about too as well number one option again what
  * prompt before with the chosen name; `and the other one?` asks the same about the other table.
  */
 export function completeFromConversation(text: string, earlier: readonly ChatMessage[]): Completed {
-  const named = namedEarlier(earlier)
   const before = earlier.findLast(({ role }) => role === 'user')?.content
   const tokens = tokenize(text)
-  if (before === undefined || !isOnlyChoice(tokens)) return { text, earlier: named }
+  const isFollowUp = before !== undefined && isOnlyChoice(tokens)
+  const completed = isFollowUp ? complete({ text, tokens, before, earlier }) : undefined
+  return { text: completed ?? text, earlier: namedEarlier(earlier) }
+}
+
+interface FollowUp {
+  readonly text: string
+  readonly tokens: readonly Token[]
+  /** The prompt before. */
+  readonly before: string
+  readonly earlier: readonly ChatMessage[]
+}
+
+/** The prompt before with the name that a follow-up chooses; undefined when it chooses none. */
+function complete({ text, tokens, before, earlier }: FollowUp): string | undefined {
   const answer = earlier.findLast(({ role }) => role === 'assistant')?.content ?? ''
   const offered = offeredNames(answer)
+  const [named] = tableNames(text)
+  const chosen = chosenName(tokens, offered)
   if (answer.startsWith(WHICH) || answer.includes(DID_YOU_MEAN)) {
-    const chosen = tableNames(text)[0] ?? chosenName(tokens, offered) ?? spelledOut(text, offered)
-    return { text: chosen === undefined ? text : withName(before, chosen), earlier: named }
+    const name = named ?? chosen ?? spelledOut(text, offered)
+    return name === undefined ? undefined : withName(before, name)
   }
-  const table = tableNames(text)[0] ?? otherTable(tokens, earlier, offered) ?? chosenName(tokens, offered)
+  const table = named ?? otherTable(tokens, earlier, offered) ?? chosen
   // A change needs an order of its own, so that the repeated prompt only asks.
-  return { text: table === undefined ? text : `${withName(before, table)}?`, earlier: named }
+  return table === undefined ? undefined : `${withName(before, table)}?`
 }
 
 /** What the user named last; what an answer named counts when it named only one table. */
