@@ -117,9 +117,11 @@ function requireOpen(closing: AbortSignal): void {
 
 async function run(deps: AgentServiceDeps, turn: OpenTurn, { signal, onEvent }: ChatWatch): Promise<ChatAnswer> {
   const { context } = turn.call
+  const mayUse = ({ minRole }: AgentTool): boolean => hasRole(context.caller.role, minRole)
   const loop = new AgentLoop({
     model: turn.model,
-    tools: deps.tools.filter(({ minRole }) => hasRole(context.caller.role, minRole)),
+    tools: deps.tools.filter(mayUse),
+    forbiddenTools: deps.tools.filter((tool) => !mayUse(tool)),
     messages: await conversation(deps, turn),
     run: { ...context, services: deps.services, channel: 'agent', chatId: turn.chat.id },
     limits: deps.limits,

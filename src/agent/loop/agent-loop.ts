@@ -25,6 +25,8 @@ export interface TokenBudget {
 export interface AgentRun {
   readonly model: ChatModel
   readonly tools: readonly AgentTool[]
+  /** Tools that the caller's role may not use. */
+  readonly forbiddenTools: readonly AgentTool[]
   /** The conversation so far, oldest first; the last message is the prompt. */
   readonly messages: readonly ChatMessage[]
   readonly run: Omit<ToolRun, 'signal'>
@@ -50,6 +52,7 @@ export interface AgentOutcome {
 const MIN_OUTPUT_TOKENS = 200
 const MAX_TEXT = 100_000
 const RESERVED_OUTPUT_TOKENS = 1000
+const SUGGESTED_TABLES = 3
 
 /** Runs a conversation between a model and the tools, within the run limits. */
 export class AgentLoop {
@@ -143,6 +146,13 @@ export class AgentLoop {
     return this.#steps + 1 >= limits.steps ? 'step_limit' : undefined
   }
 
+  /** Empty when the catalog cannot be read: suggestions then name no table. */
+  async #someTables(): Promise<readonly string[]> {
+    const { tables } = this.#input.run.services
+    const page = await tables.list(undefined, { page_size: SUGGESTED_TABLES }).catch(() => undefined)
+    return page?.tables.map(({ table }) => table) ?? []
+  }
+
   #emitText(step: number, text: string): void {
     const before = this.#streamed.step === step ? this.#streamed.text : ''
     this.#streamed = { step, text: before + text }
@@ -165,6 +175,8 @@ export class AgentLoop {
         model.complete({
           messages: this.#messages,
           tools: describeTools(this.#caller.tools),
+          forbiddenTools: describeTools(this.#input.forbiddenTools),
+          someTables: () => this.#someTables(),
           mayCallTools,
           maxOutputTokens: Math.min(limits.outputTokensPerStep, left),
           signal,

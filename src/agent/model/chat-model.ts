@@ -1,4 +1,5 @@
 import type { ProviderName } from '../../domain/model-providers.ts'
+import type { Role } from '../../domain/roles.ts'
 
 /** A tool call requested by a model. */
 export interface ModelToolCall {
@@ -23,12 +24,21 @@ export interface ToolDescription {
   readonly description: string
   /** JSON Schema (draft 7) of its arguments. */
   readonly parameters: Readonly<Record<string, unknown>>
+  /** Questions or orders that it answers, for the builtin assistant; see `AgentTool`. */
+  readonly examples: readonly string[]
+  /** Whether it only reads. */
+  readonly isRead: boolean
+  readonly minRole: Role
 }
 
 /** One step: a conversation that the model continues with an answer or tool calls. */
 export interface ModelRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolDescription[]
+  /** Tools that the caller's role may not use: they cannot be called. */
+  readonly forbiddenTools: readonly ToolDescription[]
+  /** Names of a few tables, for suggestions. No table is read. */
+  readonly someTables: () => Promise<readonly string[]>
   /** False: the model has to answer without further tool calls. */
   readonly mayCallTools: boolean
   readonly maxOutputTokens: number

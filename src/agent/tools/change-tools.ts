@@ -30,6 +30,16 @@ export const planTools: readonly AgentTool[] = [
     name: 'plan_compaction',
     title: 'Plan a compaction',
     description: 'Shows what compacting a table would do: files, bytes and groups, from the planner. Changes nothing.',
+    examples: [
+      'What would compaction do to {table}?',
+      'What would compacting {table} do?',
+      'Preview a compaction of {table}',
+      'Should I compact {table}?',
+      'Is it worth to compact {table}?',
+      'Does {table} need compaction?',
+      'How many files would a compaction of {table} rewrite?',
+      'What happens if I compact {table}?',
+    ],
     minRole: 'DataEngineer',
     input: compactInput,
     run: (args, run) => previewOnly('compact', args, run),
@@ -41,6 +51,15 @@ export const planTools: readonly AgentTool[] = [
       'Shows what expiring snapshots of a table would do: snapshots, deleted files, freed bytes, and snapshots kept ' +
       'for pipelines. ' +
       'Changes nothing.',
+    examples: [
+      'What would expiring snapshots of {table} do?',
+      'What would expiry do to {table}?',
+      'What happens if I expire snapshots of {table} older than {time}?',
+      'Preview an expiry of {table}',
+      'Which snapshots of {table} would expire?',
+      'How much space would expiring snapshots of {table} free?',
+      'Should I expire the snapshots of {table} and keep {count}?',
+    ],
     minRole: 'DataEngineer',
     input: expireInput,
     run: (args, run) => previewOnly('expire', args, run),

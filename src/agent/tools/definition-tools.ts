@@ -14,6 +14,13 @@ export const definitionTools: readonly AgentTool[] = [
     name: 'list_definitions',
     title: 'List pipeline definitions',
     description: 'Lists pipeline definitions, newest first; optionally only those with a version in one environment.',
+    examples: [
+      'Which pipeline definitions are there?',
+      'What is in {environment}?',
+      'List all definitions',
+      'Which definitions are in {environment}?',
+      'Show everything in {environment}',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ environment: z.enum(ENVIRONMENTS).optional(), page_token: pageToken }),
     async run({ environment, page_token }, { services }) {
@@ -25,6 +32,12 @@ export const definitionTools: readonly AgentTool[] = [
     name: 'list_versions',
     title: 'List versions',
     description: 'Lists the versions of a pipeline definition, newest first, with the environment of each.',
+    examples: [
+      'Which versions does {definition} have?',
+      'List the versions of {definition}',
+      'How many versions does {definition} have?',
+      'In which environment are the versions of {definition}?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, page_token: pageToken }),
     async run({ definition_id, page_token }, { services }) {
@@ -36,6 +49,14 @@ export const definitionTools: readonly AgentTool[] = [
     name: 'get_version',
     title: 'Get a version',
     description: 'Returns one version of a pipeline definition with its nodes and edges.',
+    examples: [
+      'Show version {count} of {definition}',
+      'What is in version {count} of {definition}?',
+      'Details of version {count} of {definition}',
+      'Show the newest version of {definition}',
+      'Open version {count} of {definition}',
+      'Which nodes does version {count} of {definition} have?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, version_id: versionId }),
     run: ({ definition_id, version_id }, { services }) => services.versions.get(definition_id, version_id),
@@ -44,6 +65,12 @@ export const definitionTools: readonly AgentTool[] = [
     name: 'diff_versions',
     title: 'Compare versions',
     description: 'Compares two versions of a definition: nodes and edges that were added, removed and changed.',
+    examples: [
+      'Compare version {count} and version {count} of {definition}',
+      'What changed between version {count} and version {count} of {definition}?',
+      'What is the difference between versions of {definition}?',
+      'Compare the versions of {definition}',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, from_version_id: versionId, to_version_id: versionId }),
     run: (args, { services }) => services.versions.diff(args.definition_id, args.from_version_id, args.to_version_id),
@@ -54,6 +81,12 @@ export const definitionTools: readonly AgentTool[] = [
     description:
       'Lists the environments in which versions run: parameters (secrets as env:NAME), tables that versions may write, ' +
       'deploy mode and defaults.',
+    examples: [
+      'Which environments are there?',
+      'How are the environments configured?',
+      'Show the settings of the environments',
+      'Which parameters does the environment {environment} have?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({}),
     run: async (_, { services }) => ({ environments: await services.environments.list() }),
@@ -62,6 +95,13 @@ export const definitionTools: readonly AgentTool[] = [
     name: 'pending_approvals',
     title: 'Pending approvals',
     description: 'Lists the approval requests that are waiting for a decision, newest first, and their number.',
+    examples: [
+      'What is waiting for approval?',
+      'Pending approvals',
+      'What do I have to approve?',
+      'Show open approval requests',
+      'Is anything waiting for my decision?',
+    ],
     minRole: 'LeadDataEngineer',
     input: z.strictObject({ page_token: pageToken }),
     async run({ page_token }, { services }) {

@@ -44,6 +44,14 @@ export const deploymentTools: readonly AgentTool[] = [
     title: 'List deployments',
     description:
       'Lists what runs of each pipeline definition in each environment, what a deployment would run, and the state with its reason.',
+    examples: [
+      'What is deployed in {environment}?',
+      'List all deployments',
+      'Which deployments are there?',
+      'Which version runs in {environment}?',
+      'Where is {definition} deployed?',
+      'Did any deployment fail?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({
       environment: environment.optional(),
@@ -61,6 +69,14 @@ export const deploymentTools: readonly AgentTool[] = [
     description:
       'Shows what a deploy, undeploy or rollback would do: what runs, what would run, where each source starts, problems, ' +
       'and what is lost or repeated. Changes nothing.',
+    examples: [
+      'What would deploying {definition} to {environment} do?',
+      'What would happen if I deploy {definition} to {environment}?',
+      'Preview a deployment of {definition} in {environment}',
+      'What would an undeploy of {definition} in {environment} do?',
+      'Can {definition} be deployed to {environment}?',
+      'What would a rollback of the deployment of {definition} in {environment} do?',
+    ],
     minRole: 'DataEngineer',
     input: planInput,
     async run(asked, run) {
@@ -76,18 +92,35 @@ export const deploymentChangeTools: readonly AgentTool[] = [
     name: 'deploy_pipeline',
     title: 'Deploy a pipeline',
     description: `Proposes to run the newest version of a definition in an environment instead of what runs there. ${PLANS_ONLY}`,
+    examples: [
+      'Deploy {definition} to {environment}',
+      'Deploy the newest version of {definition} in {environment}',
+      'Release {definition} in {environment}',
+    ],
     input: deployInput,
   }),
   deploymentTool('undeploy', {
     name: 'undeploy_pipeline',
     title: 'Undeploy a pipeline',
     description: `Proposes to stop what runs of a definition in an environment; its checkpoint is kept. ${PLANS_ONLY}`,
+    examples: [
+      'Undeploy {definition} in {environment}',
+      'Remove the deployment of {definition} from {environment}',
+      'Take {definition} down in {environment}',
+      'Stop what runs of {definition} in {environment}',
+    ],
     input: changeInput,
   }),
   deploymentTool('rollback', {
     name: 'rollback_deployment',
     title: 'Roll a deployment back',
     description: `Proposes to run the version again that ran before in an environment. ${PLANS_ONLY}`,
+    examples: [
+      'Roll back the deployment of {definition} in {environment}',
+      'Rollback {definition} in {environment}',
+      'Roll {definition} back to the previous version in {environment}',
+      'Go back to the previous deployment of {definition} in {environment}',
+    ],
     input: changeInput,
   }),
 ]
@@ -96,6 +129,7 @@ interface DeploymentTool {
   readonly name: string
   readonly title: string
   readonly description: string
+  readonly examples: readonly string[]
   readonly input: typeof changeInput | typeof deployInput
 }
 

@@ -21,6 +21,11 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     description:
       'Proposes to start a streaming pipeline from a source table into a sink table, or from a version. Only plans: ' +
       'the user has to confirm before anything is started.',
+    examples: [
+      'Start a pipeline from {table} to {table} every {time} with checkpoint {checkpoint}',
+      'Start streaming {table} into {table}',
+      'Create a pipeline from {table} into {table}',
+    ],
     risk: 'change',
     minRole: 'DataEngineer',
     input: startPipelineRequest,
@@ -33,6 +38,12 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     description:
       'Proposes to stop a streaming pipeline; it can resume later from its checkpoint. Only plans: the user has to ' +
       'confirm before it is stopped.',
+    examples: [
+      'Stop pipeline {pipeline}',
+      'Stop {pipeline}',
+      'Stop the pipeline into {table}',
+      'Shut down pipeline {pipeline}',
+    ],
     risk: 'change',
     minRole: 'DataEngineer',
     input: stopInput,

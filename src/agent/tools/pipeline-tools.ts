@@ -14,6 +14,18 @@ export const pipelineTools: readonly AgentTool[] = [
     description:
       'Lists streaming pipelines, newest first: tables, state (starting, running, degraded, stopping, stopped, ' +
       'failed), error, how far each is behind its source (lag), and its last batch.',
+    examples: [
+      'Which pipelines are behind?',
+      'Which pipelines failed?',
+      'How are the pipelines?',
+      'Are all pipelines ok?',
+      'Which pipelines are running?',
+      'List all streaming pipelines',
+      'Is any pipeline late?',
+      'Which pipelines lag?',
+      'Status of all pipelines',
+      'Which pipelines are stopped?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ state: z.enum(PIPELINE_STATES).optional(), page_token: pageToken }),
     async run({ state, page_token }, { services }) {
@@ -25,6 +37,17 @@ export const pipelineTools: readonly AgentTool[] = [
     name: 'pipeline_status',
     title: 'Status of a pipeline',
     description: 'Returns all details of one streaming pipeline, including its last batch.',
+    examples: [
+      'Status of pipeline {pipeline}',
+      '{pipeline}',
+      'How is {pipeline}?',
+      'Is the pipeline into {table} behind?',
+      'Is the pipeline that writes {table} running?',
+      'Is the pipeline into {table} ok?',
+      'How far is {pipeline} behind?',
+      'Status of the pipeline from {table} to {table}',
+      'Why did {pipeline} fail?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ pipeline_id: z.string().min(1).max(100).describe('Such as pipe-…, from list_pipelines') }),
     run: ({ pipeline_id }, { services }) => services.pipelines.status(pipeline_id),

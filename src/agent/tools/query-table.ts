@@ -14,6 +14,16 @@ export const queryTool = readTool({
     'Runs one SELECT over one table and returns up to 100 rows. Write DuckDB SQL, and name the table by the last ' +
     'part of its name: for sales.orders write FROM orders. No other table, file or network can be read. ' +
     'Aggregate where you can: long results are cut.',
+  examples: [
+    'How many rows does {table} have?',
+    'Show {count} rows of {table}',
+    'Count the rows of {table}',
+    'Show some records of {table}',
+    'Number of rows in {table}',
+    'Sample of {table}',
+    'Let me see the data of {table}',
+    'Preview the first rows of {table}',
+  ],
   minRole: 'DataEngineer',
   input: z.strictObject({
     table: tableName,

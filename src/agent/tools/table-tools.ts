@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
+import { nearestNames } from '../../lib/edit-distance.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { tableName } from '../../schemas/common.ts'
 import type { ToolServices } from './tool-services.ts'
@@ -9,6 +10,8 @@ import { type AgentTool, readTool, type ToolRun } from './tool.ts'
 
 const PAGE = 100
 const SNAPSHOT_PAGE = 30
+/** Tables that a search reads at once. */
+const SEARCH_PAGE = 1000
 /** Limits of a ranking: number of tables, time, concurrency. */
 const MAX_RANKED = 200
 const RANKING_MS = 20_000
@@ -26,9 +29,27 @@ export const tableTools: readonly AgentTool[] = [
     name: 'list_tables',
     title: 'List tables',
     description: 'Lists the names of the tables in the catalog, or in one namespace.',
+    examples: [
+      'Which tables are there?',
+      'List all tables',
+      'Which tables can I find in this lakehouse?',
+      'Show the tables of the catalog',
+      'How many tables do we have?',
+      'tables',
+    ],
     minRole: 'Auditor',
-    input: z.strictObject({ namespace, page_token: pageToken }),
-    async run({ namespace: within, page_token }, { services }) {
+    input: z.strictObject({
+      namespace,
+      matching: z
+        .string()
+        .max(500)
+        .optional()
+        .describe('Only tables whose name resembles a word of this text, nearest first; all in one page'),
+      page_token: pageToken,
+    }),
+    async run({ namespace: within, matching, page_token }, { services }) {
+      if (matching !== undefined)
+        return { tables: await tablesMatching(matching, within, services), next_page_token: null }
       const { tables, next_page_token } = await services.tables.list(within, { page_size: PAGE, page_token })
       return { tables: tables.map(({ table }) => table), next_page_token }
     },
@@ -38,6 +59,17 @@ export const tableTools: readonly AgentTool[] = [
     title: 'Get a schema',
     description:
       'Returns the columns of a table: name, type, whether null is allowed, comment. Nested fields are dotted paths.',
+    examples: [
+      'What does {table} hold?',
+      'Which columns does {table} have?',
+      'Schema of {table}',
+      'Describe table {table}',
+      'What is in {table}?',
+      'Tell me about {table}',
+      'Explain the structure of {table}',
+      'What does {table} look like?',
+      'Which data types do the columns of {table} have?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ table: tableName }),
     run: ({ table }, { services }) => services.tables.schema(table),
@@ -48,6 +80,17 @@ export const tableTools: readonly AgentTool[] = [
     description:
       'Rows, files, sizes, snapshots and delete files of one table, its score from 0 (needs care now) to 100 ' +
       '(nothing to do), the factors that lower the score, and the recommended actions with their expected effect.',
+    examples: [
+      'How healthy is {table}?',
+      'Health of {table}',
+      'What is the score of {table}?',
+      'Why does {table} have a low score?',
+      'How big is {table}?',
+      'How many files does {table} have?',
+      'What is the state of {table}?',
+      'How is {table} partitioned?',
+      'Does {table} have problems?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ table: tableName }),
     run: ({ table }, { services }) => services.tables.health(table),
@@ -58,6 +101,27 @@ export const tableTools: readonly AgentTool[] = [
     description:
       'Checks the health of all tables (or of one namespace) and ranks them, lowest score first, with the reason ' +
       'and the recommended actions. Use it for questions about the whole lakehouse.',
+    examples: [
+      'Which tables need care, and why?',
+      'What needs attention?',
+      'Which tables have too many small files?',
+      'How healthy is my lakehouse?',
+      'What should I compact?',
+      'Show me the unhealthy tables',
+      'Is everything ok?',
+      'Are there any problems?',
+      'Give me an overview',
+      'What is the state of all tables?',
+      'What can I clean up?',
+      'Where should I start to clean up?',
+      'How large are all tables together?',
+      'Which table is the largest?',
+      'How much storage do all tables need in total?',
+      'Which tables are in bad shape?',
+      'Which tables have the lowest score?',
+      'Which tables need maintenance?',
+      'Which tables have many delete files?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({
       namespace,
@@ -69,6 +133,14 @@ export const tableTools: readonly AgentTool[] = [
     name: 'list_snapshots',
     title: 'List snapshots',
     description: 'Lists the snapshots of a table, newest first: time, operation, number of rows and files changed.',
+    examples: [
+      'Show the snapshots of {table}',
+      'Which snapshots does {table} have?',
+      'History of {table}',
+      'When was {table} last written?',
+      'What are the latest commits of {table}?',
+      'When did {table} change last?',
+    ],
     minRole: 'Auditor',
     input: z.strictObject({ table: tableName, page_token: pageToken }),
     async run({ table, page_token }, { services }) {
@@ -83,6 +155,18 @@ export const tableTools: readonly AgentTool[] = [
     },
   }),
 ]
+
+/** Names of tables that resemble a word of a text, nearest first. */
+async function tablesMatching(text: string, within: string | undefined, { tables }: ToolServices) {
+  const names: string[] = []
+  let token: string | undefined
+  do {
+    const page = await tables.list(within, { page_size: SEARCH_PAGE, page_token: token })
+    names.push(...page.tables.map(({ table }) => table))
+    token = page.next_page_token ?? undefined
+  } while (token !== undefined)
+  return nearestNames(text, names).slice(0, PAGE)
+}
 
 interface RankedTable {
   readonly table: string

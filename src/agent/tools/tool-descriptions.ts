@@ -9,8 +9,8 @@ export function describeTools(tools: readonly AgentTool[]): readonly ToolDescrip
   return tools.map((tool) => {
     const known = described.get(tool)
     if (known !== undefined) return known
-    const { name, description, input } = tool
-    const made = { name, description, parameters: portableSchema(input) }
+    const { name, description, input, examples, risk, minRole } = tool
+    const made = { name, description, parameters: portableSchema(input), examples, isRead: risk === 'read', minRole }
     described.set(tool, made)
     return made
   })

@@ -31,6 +31,12 @@ interface ToolCommon {
   readonly title: string
   /** What it does and when to use it, for models. */
   readonly description: string
+  /**
+   * Questions or orders that it answers, the first one a suggestion for people. The builtin assistant chooses the tool whose
+   * example is nearest to a prompt. `{table}`, `{pipeline}`, `{definition}`, `{version}`, `{environment}`, `{count}`,
+   * `{time}`, `{column}`, `{type}` and `{checkpoint}` stand for values.
+   */
+  readonly examples: readonly string[]
   readonly minRole: Role
   readonly input: z.ZodObject
 }

@@ -28,7 +28,7 @@ export interface OperationEntry {
   /** Whether the page can start the operation for many tables at once, with default options. */
   readonly inBulk?: true
   /** The agent's tool that proposes the operation; undefined: only people start it. */
-  readonly tool?: { readonly name: string; readonly title: string }
+  readonly tool?: { readonly name: string; readonly title: string; readonly examples: readonly string[] }
 }
 
 /**
@@ -67,7 +67,19 @@ export const OPERATIONS = {
     byHealth: true,
     byPolicy: true,
     inBulk: true,
-    tool: { name: 'compact', title: 'Compact a table' },
+    tool: {
+      name: 'compact',
+      title: 'Compact a table',
+      examples: [
+        'Compact {table}',
+        'Run a compaction of {table}',
+        'Optimize {table}',
+        'Compact everything that needs it',
+        'Do a compaction of table {table}',
+        'Merge the small files of {table}',
+        'Rewrite the small files of {table}',
+      ],
+    },
   },
   rewrite_position_deletes: {
     summary: 'Merge small position delete files and drop those that delete nothing',
@@ -101,7 +113,16 @@ export const OPERATIONS = {
     byHealth: true,
     byPolicy: true,
     inBulk: true,
-    tool: { name: 'rewrite_manifests', title: 'Rewrite manifests' },
+    tool: {
+      name: 'rewrite_manifests',
+      title: 'Rewrite manifests',
+      examples: [
+        'Rewrite the manifests of {table}',
+        'Merge the manifests of {table}',
+        'Compact the manifests of {table}',
+        'Rewrite the manifests of all tables',
+      ],
+    },
   },
   expire: {
     summary: 'Expire old snapshots and delete the files that only they reference',
@@ -117,7 +138,19 @@ export const OPERATIONS = {
     byHealth: true,
     byPolicy: true,
     inBulk: true,
-    tool: { name: 'expire_snapshots', title: 'Expire snapshots' },
+    tool: {
+      name: 'expire_snapshots',
+      title: 'Expire snapshots',
+      examples: [
+        'Expire snapshots of {table} older than {time}',
+        'Expire all snapshots of {table} but the last {count}',
+        'Expire snapshots of {table} and keep {count}',
+        'Clean up old snapshots of {table}',
+        'Remove old snapshots of {table}',
+        'Run an expiry of {table}',
+        'Expire {table}',
+      ],
+    },
   },
   remove_orphans: {
     summary: 'Delete files of the table that no snapshot references and that are at least 24 hours old',
@@ -142,7 +175,16 @@ export const OPERATIONS = {
     },
     risk: 'change',
     figures: ['field_id'],
-    tool: { name: 'add_column', title: 'Add a column' },
+    tool: {
+      name: 'add_column',
+      title: 'Add a column',
+      examples: [
+        'Add column {column} {type} to {table}',
+        'Add a new column {column} of type {type} to {table}',
+        'Create a column {column} {type} in {table}',
+        'Add a {type} column {column} to {table}',
+      ],
+    },
   },
   rename_column: {
     summary: 'Rename a column; its data and id do not change',
@@ -154,7 +196,16 @@ export const OPERATIONS = {
     },
     risk: 'change',
     figures: ['field_id'],
-    tool: { name: 'rename_column', title: 'Rename a column' },
+    tool: {
+      name: 'rename_column',
+      title: 'Rename a column',
+      examples: [
+        'Rename column {column} to {column} in {table}',
+        'Rename the column {column} of {table} to {column}',
+        'Rename {column} to {column} in {table}',
+        'Change the name of column {column} to {column} in {table}',
+      ],
+    },
   },
   drop_column: {
     summary: 'Drop a column that nothing in the table depends on',
@@ -166,7 +217,16 @@ export const OPERATIONS = {
     },
     risk: 'destructive',
     figures: ['field_id'],
-    tool: { name: 'drop_column', title: 'Drop a column' },
+    tool: {
+      name: 'drop_column',
+      title: 'Drop a column',
+      examples: [
+        'Drop column {column} from {table}',
+        'Remove the column {column} from {table}',
+        'Drop the {column} column of {table}',
+        'Delete column {column} of {table}',
+      ],
+    },
   },
   rollback: {
     summary: 'Roll back to an earlier snapshot',

@@ -1,21 +1,24 @@
-import { count, plural } from '../../lib/text.ts'
+import { count, plural } from '../../../lib/text.ts'
+import { type Ability, lastOf, type SeenCall } from '../ability.ts'
+import { numberNamed } from '../language/tokens.ts'
+import { findTable } from '../names/table-finder.ts'
+import type { Question } from '../question.ts'
 import type { JsonView } from './json-view.ts'
-import { numberNear, type Question } from './question.ts'
-import { lastOf, type SeenCall, type Skill } from './skill.ts'
-import { findTable } from './table-finder.ts'
-import { problem, quoted } from './words.ts'
+import { problem, quoted } from './text.ts'
 
 const SQL = /\bselect\b[\s\S]+\bfrom\s+["`]?([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*)["`]?/iu
-const COUNT = /\b(how many|count( the| of)?|number of) (rows|records)\b|\brow count\b/
-const SAMPLE = /\b(sample|example|first|some|show|preview|see|look at|print)\b.*\b(rows?|records?|data|lines?)\b/
 
-const COMPUTED =
-  /\b(average|avg|mean|median|sum|total of|maximum|minimum|max|min|highest|lowest|top \d+|distinct|unique|per|group(ed)? by|distribution|correlat\w+|percent\w*)\b/
+/** Whether a text contains a SELECT over a table. */
+export function hasSql(text: string): boolean {
+  return SQL.test(text)
+}
 
-/** Questions that need a computation: rules cannot write the SQL, but they can show an example of it. */
-export const computedSkill: Skill = {
-  matches: ({ lower, tables }) => tables.length > 0 && COMPUTED.test(lower),
-  next({ tables: [table = ''] }, seen) {
+/** A question that needs a computation: the assistant cannot write the SQL, but shows an example of it. */
+export const computeAbility: Ability = {
+  next(question, seen) {
+    const found = findTable(question, seen)
+    if ('next' in found) return found.next
+    const { table } = found
     const schema = lastOf(seen, 'get_schema')
     if (schema === undefined) return { calls: [{ tool: 'get_schema', args: { table } }] }
     if (schema.error !== undefined) return { say: `I cannot read ${quoted(table)}: ${problem(schema.error)}` }
@@ -30,40 +33,51 @@ export const computedSkill: Skill = {
 }
 
 /** Rows of a table: their number, a sample, or the result of a query. */
-export const rowSkill: Skill = {
-  matches: ({ lower, text }) => SQL.test(text) || COUNT.test(lower) || SAMPLE.test(lower),
+const rowAbility: Ability = {
   next(question, seen) {
     const found = findTable(question, seen)
     if ('next' in found) return found.next
     const { table } = found
     const result = lastOf(seen, 'query_table')
     if (result === undefined) return { calls: [{ tool: 'query_table', args: { table, ...queryFor(question, table) } }] }
-    return { say: describeRows(table, result, COUNT.test(question.lower) && !SQL.test(question.text)) }
+    return { say: describeRows(table, result, isCount(question)) }
   },
 }
+
+function isCount(question: Question): boolean {
+  return question.has('count') && !hasSql(question.text)
+}
+
+/** The number before `rows`, or the only number. */
+function rowsWanted({ tokens }: Question): number | undefined {
+  return tokens.map(numberNamed).find((value) => value !== undefined)
+}
+
+/** Answers about rows, by tool. */
+export const rowAbilities: Readonly<Record<string, Ability>> = { query_table: rowAbility }
 
 const DEFAULT_ROWS = 10
 const MAX_ROWS = 20
 
-function queryFor({ text, lower }: Question, table: string): { readonly sql: string; readonly max_rows: number } {
+function queryFor(question: Question, table: string): { readonly sql: string; readonly max_rows: number } {
   const name = table.slice(table.lastIndexOf('.') + 1)
   const relation = /^[A-Za-z_]\w*$/.test(name) ? `"${name}"` : 't'
-  const written = SQL.exec(text)
-  if (written) {
+  const { text } = question
+  if (hasSql(text)) {
     const start = text.toLowerCase().indexOf('select')
     // In the tool's SQL, the table is named by the last part of its name.
     const sql = text.slice(start).replaceAll(table, relation).replaceAll('`', '"')
     return { sql: sql.replace(/[\s?;`]+$/, ''), max_rows: MAX_ROWS }
   }
-  if (COUNT.test(lower)) return { sql: `SELECT count(*) AS "rows" FROM ${relation}`, max_rows: 1 }
-  const wanted = Math.min(numberNear(lower, 'rows|records|lines') ?? DEFAULT_ROWS, MAX_ROWS)
+  if (isCount(question)) return { sql: `SELECT count(*) AS "rows" FROM ${relation}`, max_rows: 1 }
+  const wanted = Math.min(rowsWanted(question) ?? DEFAULT_ROWS, MAX_ROWS)
   return { sql: `SELECT * FROM ${relation} LIMIT ${Math.max(1, wanted)}`, max_rows: MAX_ROWS }
 }
 
-function describeRows(table: string, { data, error, truncated }: SeenCall, isCount: boolean): string {
+function describeRows(table: string, { data, error, truncated }: SeenCall, isOnlyCount: boolean): string {
   if (error !== undefined) return `I cannot read ${quoted(table)}: ${problem(error)}`
   const rows = data.at('rows').list()
-  if (isCount) return `${quoted(table)} has ${plural(Number(rows[0]?.list()[0]?.text() ?? 0), 'row')}.`
+  if (isOnlyCount) return `${quoted(table)} has ${plural(Number(rows[0]?.list()[0]?.text() ?? 0), 'row')}.`
   const names = data
     .at('columns')
     .list()

@@ -1,12 +1,12 @@
-import { count, plural } from '../../lib/text.ts'
-import { JsonView } from './json-view.ts'
-import { ageIn, numberNear, type Question } from './question.ts'
-import { lastOf, type Next, NOT_APPLICABLE, type SeenCall, type Skill } from './skill.ts'
-import { findTable, namedIn } from './table-finder.ts'
-import { bullets, moment, problem, quoted } from './words.ts'
+import { count, plural } from '../../../lib/text.ts'
+import { type Ability, lastOf, type Next, type SeenCall } from '../ability.ts'
+import { ageInDays, dayNamed, numberAfter } from '../language/tokens.ts'
+import { findTable, namesNoTable } from '../names/table-finder.ts'
+import type { Question } from '../question.ts'
+import type { JsonView } from './json-view.ts'
+import { bullets, moment, oneLine, problem, quoted } from './text.ts'
 
 interface TableChange {
-  readonly matches: RegExp
   /** The tool that proposes it. */
   readonly tool: string
   /** Name of the operation in health reports. */
@@ -16,80 +16,70 @@ interface TableChange {
   readonly args?: (question: Question) => object
 }
 
-const CHANGES: readonly TableChange[] = [
-  {
-    matches: /\b(rewrite|merge|compact) (the )?manifests?\b/,
-    tool: 'rewrite_manifests',
-    operation: 'rewrite_manifests',
-  },
-  {
-    matches: /\b(expire|expiry|expiring|expiration|expired|old snapshots|clean up snapshots|vacuum)\b/,
-    tool: 'expire_snapshots',
-    operation: 'expire',
-    planTool: 'plan_expiry',
-    args: expiryOptions,
-  },
-  {
-    matches: /\b(compact|compaction|compacting|compacted|optimi[sz]e|bin.?pack|small files)\b/,
-    tool: 'compact',
-    operation: 'compact',
-    planTool: 'plan_compaction',
-  },
-]
+const COMPACTION: TableChange = { tool: 'compact', operation: 'compact', planTool: 'plan_compaction' }
+const EXPIRY: TableChange = {
+  tool: 'expire_snapshots',
+  operation: 'expire',
+  planTool: 'plan_expiry',
+  args: expiryOptions,
+}
+const MANIFESTS: TableChange = { tool: 'rewrite_manifests', operation: 'rewrite_manifests' }
 
-function expiryOptions({ lower, now }: Question): object {
-  const keep = numberNear(lower, 'keep|keeping|retain|retaining|retain_last|but|except')
+const DAY_MS = 86_400_000
+const KEEPING = ['keep', 'keeping', 'retain', 'retaining', 'but', 'except']
+
+function expiryOptions({ tokens, now }: Question): object {
+  const keep = numberAfter(tokens, KEEPING)
   // "All but the last 5" includes recent snapshots.
-  const age = ageIn(lower) ?? (keep !== undefined && /\ball\b/.test(lower) ? 0 : undefined)
+  const isAll = keep !== undefined && tokens.some(({ lower }) => lower === 'all')
+  const age = ageInDays(tokens) ?? (isAll ? 0 : undefined)
+  const day = dayNamed(tokens)
+  const until =
+    age === undefined ? (day === undefined ? undefined : new Date(day)) : new Date(now.getTime() - age * DAY_MS)
   return {
-    ...(age === undefined ? {} : { older_than: new Date(now.getTime() - age).toISOString() }),
+    ...(until === undefined || Number.isNaN(until.valueOf()) ? {} : { older_than: until.toISOString() }),
     ...(keep === undefined || keep === 0 ? {} : { retain_last: keep }),
   }
 }
 
-/** "Who compacted it?" is about past operations. */
-const PAST_OPERATION =
-  /^who\b|\b(last|latest) (compaction|expiry)\b|\bwhen (was|were|did)\b|\b(was|were|been) (last )?(compacted|expired)\b/
-const ALL_TABLES =
-  /\b(all|every|everything|each|wherever|whatever)\b.*\b(tables?|needs?|everything|possible|necessary)\b|\b(everything|everywhere)\b/
-
-/** Plans and proposals for compaction, expiry and manifest rewrites. */
-export const maintenanceSkill: Skill = {
-  matches: ({ lower }) => !PAST_OPERATION.test(lower) && CHANGES.some(({ matches }) => matches.test(lower)),
-  next(question, seen) {
-    const change = CHANGES.find(({ matches }) => matches.test(question.lower))
-    if (change === undefined) return NOT_APPLICABLE
-    if (isAboutAll(question, seen)) return forAllTables(change, question, seen)
-    const found = findTable(question, seen)
-    if ('next' in found) return found.next
-    const { table } = found
-    if (question.isAsking && change.planTool === undefined) {
-      const health = lastOf(seen, 'table_health')
-      return health ? { say: describeManifests(table, health) } : { calls: [{ tool: 'table_health', args: { table } }] }
-    }
-    const tool = question.isAsking ? (change.planTool ?? change.tool) : change.tool
-    const result = lastOf(seen, tool)
-    if (result === undefined) return { calls: [{ tool, args: { table, ...change.args?.(question) } }] }
-    return {
-      say: tool === change.planTool ? describePlanResult(table, result, change.tool) : describeProposal(table, result),
-    }
-  },
+/** Plans a change, or proposes it. */
+function maintains(change: TableChange, isProposal: boolean): Ability {
+  return {
+    next(question, seen) {
+      if (isAboutAll(question, isProposal, seen)) return forAllTables(change, isProposal, seen)
+      const found = findTable(question, seen)
+      if ('next' in found) return found.next
+      const { table } = found
+      if (!isProposal && question.has('manifest')) return aboutManifests(table, seen)
+      const tool = isProposal ? change.tool : (change.planTool ?? change.tool)
+      const result = lastOf(seen, tool)
+      if (result === undefined) return { calls: [{ tool, args: { table, ...change.args?.(question) } }] }
+      return { say: isProposal ? describeProposal(table, result) : describePlanResult(table, result, change.tool) }
+    },
+  }
 }
 
+function aboutManifests(table: string, seen: readonly SeenCall[]): Next {
+  const health = lastOf(seen, 'table_health')
+  return health ? { say: describeManifests(table, health) } : { calls: [{ tool: 'table_health', args: { table } }] }
+}
+
+const ALL = new Set(['all', 'every', 'everything', 'each', 'everywhere', 'wherever', 'whatever', 'what'])
+
 /** Whether the prompt is about all tables: it says so, or it is a question that names none. */
-function isAboutAll({ tables, lower, isAsking, earlierTable }: Question, seen: readonly SeenCall[]): boolean {
-  if (tables.length > 0) return false
-  if (ALL_TABLES.test(lower)) return true
-  if (!isAsking || earlierTable !== undefined) return false
-  const listed = lastOf(seen, 'list_tables')?.data.at('tables').texts()
-  return listed !== undefined && namedIn(lower, listed).length === 0
+function isAboutAll(question: Question, isProposal: boolean, seen: readonly SeenCall[]): boolean {
+  if (question.tables.length > 0) return false
+  const isOfAll = question.tokens.some(
+    ({ lower }) => ALL.has(lower) && (lower !== 'what' || isProposal) && (lower !== 'all' || !question.has('snapshot')),
+  )
+  return isOfAll || (!isProposal && namesNoTable(question, seen))
 }
 
 /** Nobody reviews more proposals than this at once. */
 const MAX_PROPOSALS = 10
 
 /** Lists every table whose health report recommends the change; a command also proposes the change for each of them. */
-function forAllTables({ tool, operation }: TableChange, { isAsking }: Question, seen: readonly SeenCall[]): Next {
+function forAllTables({ tool, operation }: TableChange, isProposal: boolean, seen: readonly SeenCall[]): Next {
   const ranking = lastOf(seen, 'tables_needing_care')
   if (ranking === undefined) return { calls: [{ tool: 'tables_needing_care', args: { limit: 50 } }] }
   if (ranking.error !== undefined) return { say: `I cannot check the tables: ${problem(ranking.error)}` }
@@ -99,20 +89,18 @@ function forAllTables({ tool, operation }: TableChange, { isAsking }: Question, 
     .flatMap((table) => {
       const actions = table.at('actions').list()
       const reason = actions.find((action) => action.at('operation').text() === operation)?.at('reason')
-      return reason === undefined
-        ? []
-        : [{ table: table.at('table').text(), reason: problem(new JsonView({ message: reason.text() })) }]
+      return reason === undefined ? [] : [{ table: table.at('table').text(), reason: oneLine(reason.text()) }]
     })
     .slice(0, MAX_PROPOSALS)
   const word = operation.replaceAll('_', ' ')
   if (candidates.length === 0) return { say: `No table needs it now: ${word} is not recommended for any of them.` }
   const proposed = seen.filter((call) => call.tool === tool)
-  if (!isAsking && proposed.length === 0) return { calls: candidates.map(({ table }) => ({ tool, args: { table } })) }
+  if (isProposal && proposed.length === 0) return { calls: candidates.map(({ table }) => ({ tool, args: { table } })) }
   const lines = candidates.map(({ table, reason }, at) => {
     const call = proposed[at]
     return call === undefined ? `${quoted(table)}: ${reason}` : describeProposal(table, call)
   })
-  const head = isAsking
+  const head = !isProposal
     ? `${plural(candidates.length, 'table')} would benefit from it; nothing has been changed:`
     : `${plural(candidates.length, 'table')} would benefit from it:`
   return { say: `${head}\n\n${bullets(lines)}` }
@@ -127,7 +115,7 @@ function describeManifests(table: string, { data, error }: SeenCall): string {
     .list()
     .find((one) => one.at('operation').text() === 'rewrite_manifests')
   if (action === undefined) return `${quoted(table)} has ${manifests}; merging them is not worth it now.`
-  const reason = problem(new JsonView({ message: action.at('reason').text() }))
+  const reason = oneLine(action.at('reason').text())
   return `${quoted(table)} has ${manifests}. ${reason}. To propose it, write "rewrite manifests of ${table}".`
 }
 
@@ -151,8 +139,7 @@ function describeCompactionPlan(plan: JsonView): string {
   const groups = plan.at('groups_count').number()
   const rows = plan.at('rows_read').number()
   const failures = plan.at('failures').list()
-  const skipped =
-    failures.length > 0 ? ` Left out: ${problem(new JsonView({ message: failures[0]?.at('reason').text() }))}.` : ''
+  const skipped = failures.length > 0 ? ` Left out: ${oneLine(failures[0]?.at('reason').text() ?? '')}.` : ''
   return groups > 0
     ? ` That is ${plural(groups, 'group')} with ${plural(rows, 'row')}; no row changes.${skipped}`
     : skipped
@@ -174,4 +161,13 @@ export function describeProposal(subject: string, { data, error }: SeenCall): st
   if (!action.exists) return `${summary}.`
   const until = moment(action.at('expires_at').text())
   return `${summary}. Nothing has been changed yet: confirm action ${quoted(action.at('id').text())} before ${until} to run it.`
+}
+
+/** Answers about maintenance, by tool. */
+export const maintenanceAbilities: Readonly<Record<string, Ability>> = {
+  plan_compaction: maintains(COMPACTION, false),
+  compact: maintains(COMPACTION, true),
+  plan_expiry: maintains(EXPIRY, false),
+  expire_snapshots: maintains(EXPIRY, true),
+  rewrite_manifests: maintains(MANIFESTS, true),
 }

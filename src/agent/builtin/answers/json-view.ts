@@ -30,6 +30,12 @@ export class JsonView {
     return new JsonView(members.find(([member]) => member === name)?.[1])
   }
 
+  /** Names of the members of an object. */
+  names(): readonly string[] {
+    const value = this.#value
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : []
+  }
+
   /** Text. Numbers and booleans as JSON writes them, everything else empty. */
   text(): string {
     const value = this.#value

@@ -1,4 +1,4 @@
-import { count } from '../../lib/text.ts'
+import { count } from '../../../lib/text.ts'
 import type { JsonView } from './json-view.ts'
 
 /** Quotes a name or other text from the lakehouse, so that it cannot look like part of our own sentence. */
@@ -36,9 +36,12 @@ export function bullets(lines: readonly string[], max = 20): string {
 
 /** The message of a service error, on one line. */
 export function problem(error: JsonView): string {
-  const words = error
-    .at('message')
-    .text()
+  return oneLine(error.at('message').text())
+}
+
+/** Text of the service or of a table on one line, at most 400 characters. */
+export function oneLine(text: string): string {
+  const words = text
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .replaceAll('`', "'")
     .trim()

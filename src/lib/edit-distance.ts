@@ -1,0 +1,49 @@
+/** Letters inserted, deleted, replaced, or swapped with their neighbour between two texts; `max + 1` when there are more. */
+function editDistance(from: string, to: string, max: number): number {
+  if (Math.abs(from.length - to.length) > max) return max + 1
+  let before: readonly number[] = []
+  let row: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = cell(row, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      const isSwap = i > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
+      const swapped = isSwap ? cell(before, j - 2) + 1 : Infinity
+      next.push(Math.min(cell(row, j) + 1, cell(next, j - 1) + 1, replaced, swapped))
+    }
+    if (Math.min(...next) > max) return max + 1
+    before = row
+    row = next
+  }
+  return cell(row, to.length)
+}
+
+function cell(row: readonly number[], at: number): number {
+  return row[at] ?? Infinity
+}
+
+/** Whether a word is another one with a typing error: one edit in 5 to 7 letters, two in longer words. */
+export function isMisspelt(word: string, intended: string): boolean {
+  const max = word.length < 5 ? 0 : word.length < 8 ? 1 : 2
+  return max > 0 && editDistance(word, intended, max) <= max
+}
+
+/**
+ * Dotted names that resemble a word of a text: those whose last part or whole name is a word, else those that a word misspells.
+ * Upper and lower case are the same.
+ */
+export function nearestNames(text: string, names: readonly string[]): readonly string[] {
+  const words = text
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}_.-]+/u)
+    .filter((word) => word !== '')
+  const parts = names.map((name) => {
+    const lower = name.toLowerCase()
+    return { name, lower, last: lower.slice(lower.lastIndexOf('.') + 1) }
+  })
+  const exact = parts.filter(({ lower, last }) => words.some((word) => word === last || word === lower))
+  if (exact.length > 0) return exact.map(({ name }) => name)
+  const isNear = (word: string, { lower, last }: { readonly lower: string; readonly last: string }): boolean =>
+    isMisspelt(word, word.includes('.') ? lower : last) || word.slice(word.lastIndexOf('.') + 1) === last
+  return parts.filter((part) => words.some((word) => isNear(word, part))).map(({ name }) => name)
+}
