@@ -79,13 +79,15 @@ export async function placeFiles(context: OutputContext, files: readonly PlacedF
   }
 }
 
-interface Footer {
+/** What the footer of a written file says. */
+export interface Footer {
   readonly rowCount: number
   /** Where each row group starts, in bytes. */
   readonly splitOffsets: readonly number[]
 }
 
-async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
+/** Reads the footers of written files, by path. */
+export async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
   const footers = new Map<string, Footer>()
   if (paths.length === 0) return footers
   const list = textList(paths)
