@@ -31,6 +31,11 @@ export function inputOfKey(key: string): string {
   return `(${key} >> ${POSITION_BITS})`
 }
 
+/** SQL of the position in a key. */
+export function positionOfKey(key: string): string {
+  return `(${key} & ${(1n << POSITION_BITS) - 1n})`
+}
+
 const HDFS = /^(hdfs|viewfs|webhdfs):/i
 
 /** A position delete file and the inputs it applies to. */
@@ -39,13 +44,22 @@ interface Applying {
   readonly inputs: Set<ScanInput>
 }
 
+/** Where position deletes are loaded: names that nothing else of the run uses. */
+export interface DeleteLoad {
+  /** Temporary table, which is created when an input has position deletes. */
+  readonly table: string
+  /** Prefix of staged files. */
+  readonly prefix: string
+}
+
 /**
- * Loads the position deletes and deletion vectors that apply to the inputs into {@link POSITION_DELETES}, and returns
- * the inputs that have any. Positions after the end of a file are ignored.
+ * Loads the position deletes and deletion vectors that apply to the inputs into a table with the column `k` of
+ * {@link POSITION_DELETES}, and returns the inputs that have any. Positions after the end of a file are ignored.
  */
 export async function loadPositionDeletes(
   context: StageContext,
   inputs: readonly ScanInput[],
+  load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
 ): Promise<ReadonlySet<ScanInput>> {
   const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
   const files = new Map<string, Applying>()
@@ -59,9 +73,9 @@ export async function loadPositionDeletes(
     }
   }
   if (affected.size === 0) return affected
-  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (k BIGINT)`)
-  for (const { input, file } of vectors) await loadVector(context, input, file)
-  if (files.size > 0) await loadFiles(context, [...files.values()])
+  await context.run.execute(`CREATE TEMP TABLE ${load.table} (k BIGINT)`)
+  for (const { input, file } of vectors) await loadVector(context, { input, file, table: load.table })
+  if (files.size > 0) await loadFiles(context, [...files.values()], load)
   return affected
 }
 
@@ -73,28 +87,38 @@ function applying(files: Map<string, Applying>, file: DataFile): Applying {
   return added
 }
 
-async function loadVector({ run, io }: StageContext, input: ScanInput, file: DataFile): Promise<void> {
+interface VectorLoad {
+  readonly input: ScanInput
+  readonly file: DataFile
+  readonly table: string
+}
+
+async function loadVector({ run, io }: StageContext, { input, file, table }: VectorLoad): Promise<void> {
   if (input.task.deletes.filter((other) => isDeletionVector(other.file)).length > 1) {
     throw new IcebergError('INVALID_METADATA', `${input.file.filePath} has more than one deletion vector`)
   }
   run.check()
   const positions = (await readDeletionVector(io, file)).toArray()
   const first = BigInt(input.index) << POSITION_BITS
-  await TableFiller.fill(run, POSITION_DELETES, async (table) => {
+  await TableFiller.fill(run, table, async (rows) => {
     for (const position of positions) {
       if (position >= input.rowCount) break
-      const turn = table.add([first + BigInt(position)])
+      const turn = rows.add([first + BigInt(position)])
       if (turn) await turn
     }
   })
 }
 
-async function loadFiles(context: StageContext, deletes: readonly Applying[]): Promise<void> {
+async function loadFiles(
+  context: StageContext,
+  deletes: readonly Applying[],
+  { table, prefix }: DeleteLoad,
+): Promise<void> {
   const { run, metadata } = context
   const staged = await openFiles(
     context,
     deletes.map(({ file }) => file),
-    { prefix: 'p', assign: withDeleteIds },
+    { prefix, assign: withDeleteIds },
   )
   const numbers = new Map(staged.map((file, at) => [file, at]))
   const scans = byShape(staged).map((group) =>
@@ -109,18 +133,19 @@ async function loadFiles(context: StageContext, deletes: readonly Applying[]): P
   const rows = scans.join(' UNION ALL ')
   const index = new InputIndex(deletes)
   const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
-  await run.execute('CREATE TEMP TABLE delete_targets (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)')
-  await TableFiller.fill(run, 'delete_targets', async (table) => {
+  const targets = `${table}_targets`
+  await run.execute(`CREATE TEMP TABLE ${targets} (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)`)
+  await TableFiller.fill(run, targets, async (filler) => {
     for (const { d, path } of named) {
       const applies = deletes[Number(d)]
       const input = applies && index.find(applies, textOf(path))
-      const turn = input && table.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
+      const turn = input && filler.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
       if (turn) await turn
     }
   })
   await run.execute(`
-    INSERT INTO ${POSITION_DELETES}
-    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
+    INSERT INTO ${table}
+    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN ${targets} AS m ON m.d = r.d AND m.path = r.path
     WHERE r.pos >= 0 AND r.pos < m.n`)
 }
 
