@@ -7,7 +7,9 @@ import type { compactRequest, ENGINES } from '../schemas/tables/maintenance.ts'
 import type { operationList } from '../schemas/tables/operations.ts'
 
 type State = z.infer<typeof operationList>['operations'][number]['state']
-type CompactChoice<Field extends 'strategy' | 'verify'> = NonNullable<z.infer<typeof compactRequest>[Field]>
+type CompactChoice<Field extends 'strategy' | 'verify' | 'on_conflict'> = NonNullable<
+  z.infer<typeof compactRequest>[Field]
+>
 
 /**
  * The values of options that accept only some. Repeated here, because loading the schemas would take longer than most
@@ -17,6 +19,7 @@ export const CHOICES = {
   engine: ['auto', 'embedded', 'spark'] satisfies readonly (typeof ENGINES)[number][],
   strategy: ['binpack', 'sort'] satisfies readonly CompactChoice<'strategy'>[],
   verify: ['values', 'counts'] satisfies readonly CompactChoice<'verify'>[],
+  on_conflict: ['carry_over', 'fail'] satisfies readonly CompactChoice<'on_conflict'>[],
   band: ['good', 'fair', 'poor', 'unknown'] satisfies readonly HealthBand[],
   sort: [
     'score',

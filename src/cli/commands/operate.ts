@@ -51,6 +51,10 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
     ...text('CHECK', 'values (default) or counts: what is compared before the commit'),
     choices: CHOICES.verify,
   },
+  on_conflict: {
+    ...text('HANDLING', 'carry_over (default) or fail: deletes that others commit meanwhile'),
+    choices: CHOICES.on_conflict,
+  },
   rewrite_all: flag('rewrite all files'),
   partial_progress: flag('commit in several steps'),
   engine: { ...text('ENGINE', 'auto (default), embedded or spark'), choices: CHOICES.engine },

@@ -55,6 +55,7 @@ export const OPERATIONS = {
         'delete_ratio_threshold',
         'max_files_to_rewrite',
         'verify',
+        'on_conflict',
         'rewrite_all',
         'partial_progress',
         'engine',
