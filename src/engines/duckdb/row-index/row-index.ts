@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
@@ -63,9 +65,12 @@ export class DuckDbRowIndex implements RowIndex {
     const source = await RowSource.create(context, inputs)
     const columns = keyColumns(task, key)
     await storeKeys(context, { table: 'old_rows', rows: source.liveRows(columns), inputs, key, columns })
+    await removeStaged(inputs)
     const written = await openWritten(context, task.files)
     const newRows = written.rows?.liveRows(columns)
     await storeKeys(context, { table: 'new_rows', rows: newRows, inputs: written.inputs, key, columns })
+    // row ids are unique, so that new files are not read again
+    if (key === 'row-id') await removeStaged(written.inputs)
     await requireSameCount(context, task)
     for (const statement of TABLES.split(';')) await run.execute(statement)
     await run.execute('CREATE TEMP TABLE carried AS SELECT k, h FROM new_rows WHERE false')
@@ -264,6 +269,11 @@ async function openWritten(
   const tasks = files.map((dataFile) => ({ dataFile, sequenceNumber: 0, fileSequenceNumber: 0, deletes: [] }))
   const inputs = await openInputs(context, tasks, 'written')
   return { inputs, rows: await RowSource.create(context, inputs) }
+}
+
+/** The index stays open for a while, and copies of files of an object store need space on this machine. */
+async function removeStaged(inputs: readonly ScanInput[]): Promise<void> {
+  for (const { path } of inputs) await rm(path, { force: true })
 }
 
 /** Source and new files must still have the rows that the rewrite counted. */
