@@ -117,7 +117,8 @@ export class CarryOver {
 
   /** Closes what the engine opened. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#states.values()].map(({ index }) => index?.close()))
+    const open = [...this.#states.values()].flatMap(({ index }) => index ?? [])
+    await Promise.allSettled(open.map((index) => index.close()))
   }
 
   /** Opens an index for each group that needs a first one; returns whether any was opened. */
