@@ -330,6 +330,7 @@ it('options know the values that the service accepts', () => {
     engine: ENGINES,
     strategy: compactRequest.shape.strategy.unwrap().options,
     verify: compactRequest.shape.verify.unwrap().options,
+    on_conflict: compactRequest.shape.on_conflict.unwrap().options,
     band: HEALTH_BANDS,
     sort: HEALTH_SORTS,
     state: listOperationsQuery.shape.state.unwrap().options,
