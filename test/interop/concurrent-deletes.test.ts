@@ -11,8 +11,8 @@ import { runPython } from './harness/python.ts'
 import type { Rows } from './harness/rows.ts'
 import { SparkSession } from './harness/spark.ts'
 
-/** How long Spark writes to each table while the table is compacted. */
-const MILLISECONDS = Number(process.env['CONCURRENT_DELETES_MS'] ?? 30_000)
+/** How often each table is compacted while Spark writes to the table. */
+const COMPACTIONS = Number(process.env['CONCURRENT_COMPACTIONS'] ?? 6)
 const FILES = 6
 const ROWS_PER_FILE = 20_000
 /** A statement whose files a compaction replaced is repeated: Spark's own retries do not find its rows again. */
@@ -46,14 +46,14 @@ describe.skipIf(!available)('deletes that Spark commits while tables are compact
   it.each(['v2', 'v3'])('%s: no row is lost, comes back, is there twice or changes its row id', async (table) => {
     const model = models.get(table) ?? new Map<number, number>()
     const before = table === 'v3' ? await readRowIds(spark) : undefined
-    const writer: Writer = { statements: 0, retries: 0, isDone: false }
+    const writer: Writer = { statements: 0, retries: 0, compactions: 0, isDone: false }
     const [compacted] = await Promise.all([
       compactAmongDeletes(house, table, writer),
       writeAmongCompactions(spark, { table, model, writer }),
     ])
     process.stderr.write(`\n${table}: ${JSON.stringify({ ...compacted, ...writer })}\n`)
     expect(compacted.failed).toBe(0)
-    expect(compacted.compactions).toBeGreaterThan(2)
+    expect(writer.compactions).toBe(COMPACTIONS)
     expect(compacted.carried).toBeGreaterThan(0)
     const expected = [...model].map(([id, n]) => ({ id, n })).toSorted((a, b) => a.id - b.id)
     const [bySpark] = await spark.sql(`SELECT id, n FROM house.db.${table} ORDER BY id`)
@@ -99,21 +99,21 @@ async function readRowIds(spark: SparkSession): Promise<ReadonlyMap<number, numb
 }
 
 interface Compacted {
-  readonly compactions: number
   readonly carried: number
   readonly failed: number
 }
 
-/** What the writer of a table has done. */
+/** What the writer of a table has done, and how often the table was compacted meanwhile. */
 interface Writer {
   statements: number
   retries: number
+  compactions: number
   isDone: boolean
 }
 
 /** Compacts again and again. A rewrite takes longer than a statement: it ends when the writer has committed some. */
 async function compactAmongDeletes({ catalog, engine }: Lakehouse, table: string, writer: Writer): Promise<Compacted> {
-  const total = { compactions: 0, carried: 0, failed: 0 }
+  const total = { carried: 0, failed: 0 }
   const untilStatements = async (count: number): Promise<void> => {
     const seen = writer.statements
     await until(
@@ -133,15 +133,15 @@ async function compactAmongDeletes({ catalog, engine }: Lakehouse, table: string
       }
     },
   })
-  while (!writer.isDone) {
+  while (!writer.isDone && writer.compactions < COMPACTIONS) {
     const details = await runCompaction({
       catalog,
       engine: slow,
       identifier: { namespace: ['db'], name: table },
       request: { rewrite_all: true },
-      operationId: `compact-${table}-${total.compactions}`,
+      operationId: `compact-${table}-${writer.compactions}`,
     })
-    total.compactions += 1
+    writer.compactions += 1
     total.carried += details.carried_over_deletes_count
     total.failed += details.failed_data_files_count
     await untilStatements(1)
@@ -157,9 +157,8 @@ interface Writing {
 
 /** Deletes, updates and merges, one after the other. */
 async function writeAmongCompactions(spark: SparkSession, { table, model, writer }: Writing): Promise<void> {
-  const end = Date.now() + MILLISECONDS
   try {
-    for (let turn = 0; Date.now() < end; turn += 1) {
+    for (let turn = 0; writer.compactions < COMPACTIONS; turn += 1) {
       const ids = [...model.keys()]
       const picked = Array.from({ length: 3 }, (_, at) => ids[(turn * 7919 + at * 104_729) % ids.length] ?? 0)
       const { sql, apply } = statement(turn, `house.db.${table}`, [...new Set(picked)])

@@ -43,8 +43,8 @@ interface GroupState {
 /** `deletes`: only position deletes or vectors differ, which can be carried over; `lost`: the group must be done again. */
 type GroupChange = 'none' | 'deletes' | 'lost'
 
-/** After these errors a group is done again: a file that is needed to carry over is gone or cannot be read. */
-const CANNOT_CARRY = ['FILE_NOT_FOUND', 'UNSUPPORTED'] as const
+/** After these errors a group is done again: a needed file is gone or cannot be read, or the index needs too much memory or disk. */
+const CANNOT_CARRY = ['FILE_NOT_FOUND', 'UNSUPPORTED', 'ENGINE_FAILED', 'NO_SPACE'] as const
 
 /**
  * Carries deletes over to the new files of rewritten groups, in the order of events: a commit was refused; {@link update} compares

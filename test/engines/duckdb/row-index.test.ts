@@ -381,3 +381,22 @@ it('a row index stops when its signal is aborted', async () => {
   await expect(index.locate(await deleted([input], [[0, 0]]))).rejects.toMatchObject({ code: 'CANCELLED' })
   await index.close()
 })
+
+it('a row index can be closed when its engine was closed before', async () => {
+  const other = new Lake()
+  const engine = await other.engine()
+  const input = await other.data('SELECT 1::INTEGER AS id', '{id: 1}')
+  const { io, metadata, output } = other.task({ schemas: [IDS] }, [input])
+  const { schema } = output
+  const index = await engine.openRowIndex({
+    io,
+    metadata,
+    inputs: [input],
+    files: [input.dataFile],
+    schema,
+    formatVersion: 2,
+  })
+  await other.close()
+  await expect(index.locate([input])).rejects.toMatchObject({ code: 'CANCELLED' })
+  await index.close()
+})

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engines/engine.ts'
-import { isIcebergError } from '../../../src/iceberg/errors.ts'
+import { IcebergError, isIcebergError } from '../../../src/iceberg/errors.ts'
 import { currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'
 import { loadDeletes, planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { loadManifests } from '../../../src/iceberg/manifest/cache.ts'
@@ -73,16 +73,17 @@ interface Compaction {
   readonly write: Writer
   readonly request?: Readonly<Record<string, unknown>>
   readonly operationId?: string
+  readonly wrap?: (engine: Engine) => Engine
 }
 
 async function compact(
   lake: ModelLake,
-  { write, request, operationId = 'op' }: Compaction,
+  { write, request, operationId = 'op', wrap = (engine) => engine }: Compaction,
 ): Promise<CompactionDetails> {
   let staged = 0
   return runCompaction({
     catalog: lake.catalog,
-    engine: amongWriters(shop.engine, write),
+    engine: wrap(amongWriters(shop.engine, write)),
     identifier: TABLE,
     request: { rewrite_all: true, max_concurrent_file_group_rewrites: 1, ...request },
     operationId,
@@ -216,6 +217,23 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
     expect(await lake.differences()).toEqual([])
     expect(rewrites).toBeGreaterThanOrEqual(1)
     expect(details).toMatchObject({ carried_over_deletes_count: 0, failed_data_files_count: 0 })
+    await expectNoLeftovers(lake)
+  })
+
+  it.each(['ENGINE_FAILED', 'FILE_NOT_FOUND'] as const)('rewrites again when its index ends with %s', async (code) => {
+    const random = createRandom(11)
+    const lake = await createLake(random, formatVersion)
+    let rewrites = 0
+    const details = await compact(lake, {
+      write: async (moment, time) => {
+        if (moment === 'before rewrite') rewrites += 1
+        if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
+      },
+      wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
+    })
+    expect(await lake.differences()).toEqual([])
+    expect(rewrites).toBe(2)
+    expect(details).toMatchObject({ carried_over_deletes_count: 0, rows_deleted: 3, failed_data_files_count: 0 })
     await expectNoLeftovers(lake)
   })
 
