@@ -9,6 +9,7 @@ import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { NestedField } from '../iceberg/schema/types.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
+import type { RowIndex, RowIndexTask } from './row-index.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
 export interface EngineProgress {
@@ -251,6 +252,8 @@ export interface Engine {
    * refers to.
    */
   rewritePositionDeletes(task: RewriteDeletesTask, options?: EngineRunOptions): Promise<RewriteDeletesResult>
+  /** Reads a finished rewrite once more, to find its rows in the new files; the caller closes the index. */
+  openRowIndex(task: RowIndexTask, options?: EngineRunOptions): Promise<RowIndex>
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
   /** Writes the result of a query over the rows of data files, with deletes applied, as new data files of a table. */
   appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>

@@ -75,6 +75,14 @@ export const fields = {
   verifyHint:
     'Automatic compares values before the commit. On Spark, rows are counted after the commit. Value verification is not available on Spark.',
   verifications: { '': 'Automatic', values: 'Values: compare every row', counts: 'Counts: compare row counts only' },
+  on_conflict: 'Deletes by other writers',
+  onConflictHint:
+    'What happens when another engine deletes rows by position while their files are rewritten. Spark never carries deletes over.',
+  conflictHandlings: {
+    '': 'Automatic',
+    carry_over: 'Carry over to the new files',
+    fail: 'Fail with a conflict',
+  },
   partial_progress: 'Commit in parts, so that a failure does not lose all progress',
   engine: 'Engine',
   engineHint:
@@ -129,6 +137,7 @@ export const details = {
   rewritten_bytes_count: 'Bytes read',
   added_bytes_count: 'Bytes written',
   removed_delete_files_count: 'Delete files removed',
+  carried_over_deletes_count: 'Deleted rows carried over',
   failed_data_files_count: 'Data files failed',
   rows_read: 'Rows read',
   rows_deleted: 'Deleted rows removed',

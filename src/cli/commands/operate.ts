@@ -54,6 +54,7 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
   },
   max_files_to_rewrite: number('NUMBER', 'rewrite at most this many files'),
   verify: choice('CHECK', 'values (default) or counts: what is compared before the commit', 'verify'),
+  on_conflict: choice('HANDLING', 'carry_over (default) or fail: deletes that others commit meanwhile', 'on_conflict'),
   rewrite_all: flag('rewrite all files'),
   partial_progress: flag('commit in several steps'),
   engine: choice('ENGINE', 'auto (default), embedded or spark', 'engine'),

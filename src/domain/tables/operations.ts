@@ -55,6 +55,7 @@ export const OPERATIONS = {
         'delete_ratio_threshold',
         'max_files_to_rewrite',
         'verify',
+        'on_conflict',
         'rewrite_all',
         'partial_progress',
         'engine',
@@ -96,7 +97,15 @@ export const OPERATIONS = {
     byHealth: true,
     byPolicy: true,
     inBulk: true,
-    tool: { name: 'rewrite_position_deletes', title: 'Rewrite position deletes' },
+    tool: {
+      name: 'rewrite_position_deletes',
+      title: 'Rewrite position deletes',
+      examples: [
+        'Rewrite position deletes of {table}',
+        'Merge the small position delete files of {table}',
+        'Clean up the delete files of {table}',
+      ],
+    },
   },
   rewrite_manifests: {
     summary: 'Merge manifests to their target size',

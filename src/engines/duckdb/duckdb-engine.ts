@@ -20,6 +20,7 @@ import type {
   RewriteTask,
 } from '../engine.ts'
 import { FairSlots } from '../fair-slots.ts'
+import type { RowIndex, RowIndexTask } from '../row-index.ts'
 import type { QueryComparison } from '../query-comparison.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
@@ -44,6 +45,7 @@ import { RowSource } from './scan/row-source.ts'
 import { openInputs } from './scan/inputs.ts'
 import { planWidth } from './scan/width.ts'
 import type { ScanInput } from './scan/inputs.ts'
+import { DuckDbRowIndex } from './row-index/row-index.ts'
 import { ScratchFolder } from './session/scratch.ts'
 import { requireWritable } from './session/type-mapping.ts'
 import { UserQueries } from './sandbox/user-queries.ts'
@@ -131,6 +133,20 @@ class DuckDbEngine implements Engine {
     return this.#run('maintenance', { ...options, doing: 'rewriting position deletes' }, (run) =>
       mergePositionDeletes(run, task),
     )
+  }
+
+  openRowIndex(task: RowIndexTask, { owner, signal }: EngineRunOptions = {}): Promise<RowIndex> {
+    return this.#slots.run({ lane: 'maintenance', owner, signal }, async () => {
+      // the run outlives its slot: later calls are short, and waiting for a slot would let the next delete arrive first
+      const run = await this.#session.open('locating deleted rows', signal)
+      try {
+        const context = { run, io: task.io, metadata: task.metadata }
+        return await DuckDbRowIndex.open(context, task, () => run.close())
+      } catch (error) {
+        await run.close()
+        throw error
+      }
+    })
   }
 
   async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {

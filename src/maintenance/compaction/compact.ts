@@ -1,12 +1,11 @@
 import type { Engine } from '../../engines/engine.ts'
 import { IcebergError, type IcebergErrorCode, isIcebergError } from '../../iceberg/errors.ts'
-import { fileKey } from '../../iceberg/scan/file-scope.ts'
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
-import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { stageRewrite } from '../../iceberg/update/stage/stage-rewrite.ts'
+import { CarryOver } from './carry-over.ts'
 import { parseCompactionOptions } from './options.ts'
 import { planCompaction } from './planner.ts'
 import type { CompactionGroup, CompactionPlan, PlanCompactionInput } from './planner.ts'
@@ -36,6 +35,8 @@ export interface RunCompactionInput extends OperationRun {
 
 /** How often groups hit by a concurrent change are planned again before they fail. */
 const MAX_ROUNDS = 5
+/** How often a round carries deletes over before its remaining groups are planned again. */
+const MAX_CARRIES = 100
 
 /**
  * Plans a compaction of a table as it is loaded; writes nothing. `engine`: who will run it, see {@link planCompaction}.
@@ -55,6 +56,7 @@ export async function planTableCompaction(
 /**
  * Compacts a table: rewrites each planned group, proves that no row was lost or changed, and replaces the old files by one commit
  * (several with `partial_progress`, or when a concurrent change hit some of the groups and they had to be done again).
+ * Position deletes and deletion vectors that others commit meanwhile are carried over to the new files.
  *
  * Errors: `ROWS_NOT_CONSERVED`, `CANCELLED`, `COMMIT_CONFLICT`, those of engine, catalog and FileIO: nothing of the
  * failed part is visible and its new files are deleted. `COMMIT_STATE_UNKNOWN`: every file is kept.
@@ -108,17 +110,19 @@ async function compactInBatches(run: CompactionRun, table: Table): Promise<void>
 }
 
 /**
- * Brings groups to a commit, in rounds: rewrite, commit; when a concurrent change touched inputs, commit the groups it
- * did not touch and plan the others again from the current table.
+ * Brings groups to a commit, in rounds: rewrite, commit; deletes that arrived meanwhile are carried over to the new files. When
+ * that is impossible for some groups, because their files were replaced, commit the others and plan these again from the
+ * current table.
  */
 async function compactGroups(run: CompactionRun, table: Table, groups: readonly CompactionGroup[]): Promise<void> {
   let start = table
   let pending = groups
   const committedBefore = run.tally.committedGroups
+  const maxRounds = run.plan.options.onConflict === 'fail' ? 1 : MAX_ROUNDS
   for (let round = 1; pending.length > 0; round += 1) {
     const { conflicting, cause } = await runRound(run, start, pending)
     if (conflicting.length === 0) return
-    if (round >= MAX_ROUNDS) {
+    if (round >= maxRounds) {
       if (run.tally.committedGroups === committedBefore) throw cause
       run.tally.failed(conflicting.map((group) => ({ group, error: cause })))
       return
@@ -136,12 +140,13 @@ interface RoundOutcome {
 
 async function runRound(run: CompactionRun, start: Table, groups: readonly CompactionGroup[]): Promise<RoundOutcome> {
   const { input, plan, meter } = run
+  const fileNamePrefix = `${input.operationId}-r${run.nextRound}`
   const { rewritten, failed } = await rewriteGroups({
     engine: input.engine,
     table: start,
     groups,
     ...(plan.sortOrder === undefined ? {} : { sortOrder: plan.sortOrder }),
-    fileNamePrefix: `${input.operationId}-r${run.nextRound}`,
+    fileNamePrefix,
     concurrency: plan.options.maxConcurrentFileGroupRewrites,
     verify: plan.options.verify,
     tolerateFailures: plan.options.partialProgress,
@@ -151,28 +156,62 @@ async function runRound(run: CompactionRun, start: Table, groups: readonly Compa
   })
   run.nextRound += 1
   run.tally.failed(failed)
-  return commitUntouched(run, start, rewritten)
+  const { engine, signal } = input
+  const carry = new CarryOver({ engine, start, reload: () => reload(run), fileNamePrefix, signal })
+  try {
+    return await commitRewritten(run, { start, carry }, rewritten)
+  } finally {
+    await carry.close()
+  }
 }
 
-/** Commits what a concurrent change did not touch; the new files of the other groups are deleted. */
-async function commitUntouched(
+interface Round {
+  readonly start: Table
+  readonly carry: CarryOver
+}
+
+/** Commits rewritten groups, with deletes that arrived meanwhile; the new files of groups that must be done again are deleted. */
+async function commitRewritten(
   run: CompactionRun,
-  start: Table,
+  round: Round,
   rewritten: readonly RewrittenGroup[],
 ): Promise<RoundOutcome> {
   let candidates = rewritten
   const conflicting: CompactionGroup[] = []
   let cause: unknown
-  while (candidates.length > 0) {
-    const conflict = await commitOrExplain(run, start, candidates)
+  for (let attempt = 1; candidates.length > 0; attempt += 1) {
+    const conflict = await commitOrExplain(run, round, candidates)
     if (conflict === undefined) break
     cause = conflict
-    const touched = await findTouched(run, candidates)
-    await discardRewritten(start, touched)
-    conflicting.push(...touched.map(({ group }) => group))
-    candidates = candidates.filter((candidate) => !touched.includes(candidate))
+    const lost = await resolveConflict(run, round, { candidates, attempt })
+    await discard(round, lost)
+    conflicting.push(...lost.map(({ group }) => group))
+    candidates = candidates.filter((candidate) => !lost.includes(candidate))
   }
   return { conflicting, cause }
+}
+
+/** Takes account of a concurrent change; returns the groups that must be done again. */
+async function resolveConflict(
+  run: CompactionRun,
+  round: Round,
+  { candidates, attempt }: { readonly candidates: readonly RewrittenGroup[]; readonly attempt: number },
+): Promise<readonly RewrittenGroup[]> {
+  try {
+    const isCarrying = run.plan.options.onConflict === 'carry_over' && attempt < MAX_CARRIES
+    if (isCarrying) return await round.carry.update(candidates)
+    const changed = await round.carry.findChanged(candidates)
+    return changed.length > 0 ? changed : candidates
+  } catch (error) {
+    await discard(round, candidates)
+    throw error
+  }
+}
+
+/** Deletes what was written for groups that are not committed. */
+async function discard({ start, carry }: Round, groups: readonly RewrittenGroup[]): Promise<void> {
+  await discardRewritten(start, groups)
+  await carry.discard(groups)
 }
 
 /** Wraps a refusal by stageRewrite: staging the same rewrite again cannot help, so the commit must not retry it. */
@@ -188,10 +227,11 @@ class RewriteRefused extends Error {
 /** Commits rewritten groups; returns the conflict when a concurrent change touched them, throws everything else. */
 async function commitOrExplain(
   run: CompactionRun,
-  start: Table,
+  round: Round,
   rewritten: readonly RewrittenGroup[],
 ): Promise<IcebergError | undefined> {
   const { input, tally, meter } = run
+  const { start, carry } = round
   meter.committing()
   const outcome = await tryCommitChange({ ...input, loaded: run.newest }, async (fresh) => {
     try {
@@ -199,6 +239,7 @@ async function commitOrExplain(
         ...startingPoint(start),
         replaced: rewritten.flatMap(({ group }) => group.inputs.map((task) => task.dataFile)),
         added: rewritten.flatMap(({ added }) => added),
+        positionDeletes: carry.deletesOf(rewritten),
         operationId: input.operationId,
       })
     } catch (error) {
@@ -207,12 +248,12 @@ async function commitOrExplain(
   })
   if (outcome.kind === 'committed') {
     run.newest = outcome.table
-    tally.committed(rewritten, outcome.staged)
+    tally.committed(rewritten, { ...outcome.staged, carriedRows: carry.rowsOf(rewritten) })
     return undefined
   }
   if (outcome.kind === 'refused') {
     if (outcome.error instanceof RewriteRefused) return outcome.error.conflict
-    await discardRewritten(start, rewritten)
+    await discard(round, rewritten)
   }
   throw outcome.error
 }
@@ -225,25 +266,6 @@ function startingPoint({ metadata }: Table): { startingSnapshotId: bigint; start
     throw new IcebergError('INVALID_METADATA', 'the table has no current snapshot to start a compaction from')
   }
   return { startingSnapshotId: snapshot.snapshotId, startingSequenceNumber: snapshot.sequenceNumber }
-}
-
-/** Groups that a change since planning touched; all of them when none can be identified, so that every round makes progress. */
-async function findTouched(
-  run: CompactionRun,
-  rewritten: readonly RewrittenGroup[],
-): Promise<readonly RewrittenGroup[]> {
-  const fresh = await liveTasks(await reload(run))
-  const touched = rewritten.filter(({ group }) => group.inputs.some((task) => isTouched(task, fresh)))
-  return touched.length > 0 ? touched : rewritten
-}
-
-function isTouched(planned: FileScanTask, fresh: ReadonlyMap<string, FileScanTask>): boolean {
-  const now = fresh.get(planned.dataFile.filePath)
-  if (now === undefined || now.dataFile.firstRowId !== planned.dataFile.firstRowId) return true
-  const applied = new Set(planned.deletes.map(({ file }) => fileKey(file)))
-  const still = new Set(now.deletes.map(({ file }) => fileKey(file)))
-  const isNew = now.deletes.some(({ file }) => file.content === 'position-deletes' && !applied.has(fileKey(file)))
-  return isNew || planned.deletes.some(({ file }) => !still.has(fileKey(file)))
 }
 
 /** Plans what is left of the conflicting groups' files, with the same options, from the current table. */
@@ -261,9 +283,4 @@ async function replan(
 async function reload(run: CompactionRun): Promise<Table> {
   run.newest = await run.input.catalog.loadTable(run.input.identifier)
   return run.newest
-}
-
-async function liveTasks(table: Table): Promise<ReadonlyMap<string, FileScanTask>> {
-  const tasks = await planFiles(table)
-  return new Map(tasks.map((task) => [task.dataFile.filePath, task]))
 }

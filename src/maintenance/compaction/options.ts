@@ -8,6 +8,12 @@ export type CompactionStrategy = 'binpack' | 'sort'
 /** What is verified before a commit: that rows have the same values, or only that their number is the same. */
 export type Verification = 'values' | 'counts'
 
+/**
+ * What happens to deletes that others commit for files that are being rewritten: they are carried over to the new files, or
+ * the rewrite ends with `COMMIT_CONFLICT`.
+ */
+export type ConflictHandling = 'carry_over' | 'fail'
+
 /** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
 export interface CompactionOptions {
   readonly strategy: CompactionStrategy
@@ -29,6 +35,7 @@ export interface CompactionOptions {
   readonly partialProgressMaxCommits: number
   readonly maxConcurrentFileGroupRewrites: number
   readonly verify: Verification
+  readonly onConflict: ConflictHandling
 }
 
 /** Target size of data files when neither the request nor the table sets one. */
@@ -79,6 +86,7 @@ export function parseCompactionOptions(
     partialProgressMaxCommits: readInteger(request, 'partial_progress_max_commits', { min: 1 }) ?? 10,
     maxConcurrentFileGroupRewrites: readInteger(request, 'max_concurrent_file_group_rewrites', { min: 1 }) ?? 2,
     verify: readVerification(request),
+    onConflict: readConflictHandling(request),
   }
 }
 
@@ -131,6 +139,12 @@ function readVerification(request: Request): Verification {
   const verify = request['verify'] ?? 'values'
   if (verify !== 'values' && verify !== 'counts') throw invalid('verify', 'must be "values" or "counts"')
   return verify
+}
+
+function readConflictHandling(request: Request): ConflictHandling {
+  const handling = request['on_conflict'] ?? 'carry_over'
+  if (handling !== 'carry_over' && handling !== 'fail') throw invalid('on_conflict', 'must be "carry_over" or "fail"')
+  return handling
 }
 
 function readInteger(request: Request, field: string, { min }: { min: number }): number | undefined {

@@ -21,6 +21,8 @@ export interface CompactionDetails {
   readonly rewritten_bytes_count: number
   readonly failed_data_files_count: number
   readonly removed_delete_files_count: number
+  /** Rows that other writers deleted during the rewrite, and whose deletes were carried over to the new files. */
+  readonly carried_over_deletes_count: number
   readonly added_bytes_count: number
   readonly base_snapshot_id: string | null
   /** The last snapshot of the compaction; null when it had nothing to do. */
@@ -39,6 +41,13 @@ export interface CompactionDetails {
   readonly failures: readonly FailedGroupDetails[]
 }
 
+/** What a commit of groups did. */
+export interface CompactionCommit {
+  readonly snapshotId: bigint
+  readonly removedDeleteFiles: number
+  readonly carriedRows: number
+}
+
 /** Sums up the outcome of a compaction as its groups are committed or fail. */
 export class CompactionTally {
   readonly #baseSnapshotId: bigint | undefined
@@ -52,6 +61,7 @@ export class CompactionTally {
   #addedBytes = 0
   #failedFiles = 0
   #removedDeleteFiles = 0
+  #carriedRows = 0
   readonly #verification: Verification
   #verified = { columns: new Set<string>(), milliseconds: 0 }
   #rows = { read: 0, deleted: 0, written: 0 }
@@ -71,10 +81,11 @@ export class CompactionTally {
     return this.#groups
   }
 
-  committed(groups: readonly RewrittenGroup[], commit: { snapshotId: bigint; removedDeleteFiles: number }): void {
+  committed(groups: readonly RewrittenGroup[], commit: CompactionCommit): void {
     this.#commits += 1
     this.#snapshotId = commit.snapshotId
     this.#removedDeleteFiles += commit.removedDeleteFiles
+    this.#carriedRows += commit.carriedRows
     for (const { group, added, rows, values } of groups) {
       for (const task of group.inputs) this.#settled.add(task.dataFile.filePath)
       this.#groups += 1
@@ -108,6 +119,7 @@ export class CompactionTally {
       rewritten_bytes_count: this.#rewrittenBytes,
       failed_data_files_count: this.#failedFiles,
       removed_delete_files_count: this.#removedDeleteFiles,
+      carried_over_deletes_count: this.#carriedRows,
       added_bytes_count: this.#addedBytes,
       base_snapshot_id: this.#baseSnapshotId?.toString() ?? null,
       snapshot_id: this.#snapshotId?.toString() ?? null,

@@ -1,5 +1,7 @@
 import type { RewriteResult } from '../../engines/engine.ts'
+import type { RowLocation } from '../../engines/row-index.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
+import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { fileKey } from '../../iceberg/scan/file-scope.ts'
 import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
@@ -44,6 +46,30 @@ export function checkValues({ values, ...counts }: RewriteResult): void {
       : `the new files have different values in ${listNames(values.differing)}`,
     counts,
   )
+}
+
+/**
+ * Verifies the positions to which deletes are carried over: as many as rows were deleted, each in its file and only once.
+ * Throws `ROWS_NOT_CONSERVED`.
+ */
+export function checkCarriedRows(
+  files: readonly DataFile[],
+  { positions, rows }: Extract<RowLocation, { kind: 'located' }>,
+): void {
+  let found = 0
+  for (const [at, { recordCount }] of files.entries()) {
+    const own = positions[at] ?? []
+    found += own.length
+    const isValid = own.every((position) => Number.isSafeInteger(position) && position >= 0 && position < recordCount)
+    if (!isValid || new Set(own).size !== own.length) throw notCarried('a deleted row is not in its file')
+  }
+  if (positions.length !== files.length || found !== rows) {
+    throw notCarried(`of ${rows} rows that were deleted meanwhile, ${found} are in the new files`)
+  }
+}
+
+function notCarried(what: string): IcebergError {
+  return new IcebergError('ROWS_NOT_CONSERVED', `the rewrite was abandoned and nothing was changed: ${what}`)
 }
 
 /** Column names for messages; a long list is shortened. */

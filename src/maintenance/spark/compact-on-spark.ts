@@ -13,7 +13,7 @@ import type { CheckedSnapshot } from './spark-snapshots.ts'
 /** Outcome of a compaction by Spark; every count comes from the manifests of its snapshots. */
 export interface SparkCompactionDetails extends Omit<
   CompactionDetails,
-  'verify_ms' | 'verified_columns' | 'failures' | 'groups_count'
+  'carried_over_deletes_count' | 'verify_ms' | 'verified_columns' | 'failures' | 'groups_count'
 > {
   readonly verified: 'counts'
   /** `range`: files had deletes whose rows manifests do not tell, and were too large to count. */

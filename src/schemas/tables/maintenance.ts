@@ -62,6 +62,15 @@ export const compactRequest = z.strictObject({
         'What is checked before the commit. `values` (default): the new files have all values, in the same rows. ' +
         '`counts`: only the number of rows. Spark does `counts`, after its commit.',
     }),
+  on_conflict: z
+    .enum(['carry_over', 'fail'])
+    .optional()
+    .meta({
+      description:
+        'What happens when others commit position deletes or deletion vectors for files that are being rewritten. ' +
+        '`carry_over` (default): the new files get these deletes in the same commit. `fail`: the operation ends with ' +
+        'COMMIT_CONFLICT. Only the embedded engine does `carry_over`.',
+    }),
 })
 
 /** Options and defaults of Iceberg's `expire_snapshots`. */

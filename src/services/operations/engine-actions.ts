@@ -109,13 +109,20 @@ async function planFor(input: ActionInput): Promise<PlannedCompaction> {
     what: 'the plan rewrites',
     bytes: plan instanceof Error ? 0 : plan.totals.bytes,
     refusal: refusal?.message,
-    ...(input.request['verify'] === 'values' ? { sparkRefusal: 'only the embedded engine does verify: "values"' } : {}),
+    ...sparkRefusal(input.request),
   })
   if (choice.engine === 'spark') {
     return { table, plan: await planTableCompaction(table, input.request, 'spark'), choice }
   }
   if (plan instanceof Error) throw plan
   return { table, plan, choice }
+}
+
+/** Options that only the embedded engine has, when the request names them. */
+function sparkRefusal(request: ActionInput['request']): { readonly sparkRefusal?: string } {
+  if (request['verify'] === 'values') return { sparkRefusal: 'only the embedded engine does verify: "values"' }
+  if (request['on_conflict'] !== 'carry_over') return {}
+  return { sparkRefusal: 'only the embedded engine does on_conflict: "carry_over"' }
 }
 
 /** Why the embedded engine cannot write the table's types; asked only where another engine can. */

@@ -66,6 +66,7 @@ function delegate(engine: Engine): Engine {
     countRows: (task, options) => engine.countRows(task, options),
     queryRows: (task, options) => engine.queryRows(task, options),
     compareQueries: (task, options) => engine.compareQueries(task, options),
+    openRowIndex: (task, options) => engine.openRowIndex(task, options),
     ping: () => engine.ping(),
     close: async () => {},
   }

@@ -76,6 +76,7 @@ async function compactAmongWriters(lake: RealLake, random: Random, { round, outc
     countRows: (task, options) => shop.engine.countRows(task, options),
     queryRows: (task, options) => shop.engine.queryRows(task, options),
     compareQueries: (task, options) => shop.engine.compareQueries(task, options),
+    openRowIndex: (task, options) => shop.engine.openRowIndex(task, options),
     ping: () => shop.engine.ping(),
     close: async () => {},
   }

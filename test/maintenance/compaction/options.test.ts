@@ -18,6 +18,7 @@ describe('options of a compaction', () => {
       partialProgressMaxCommits: 10,
       maxConcurrentFileGroupRewrites: 2,
       verify: 'values',
+      onConflict: 'carry_over',
     })
   })
 

@@ -63,6 +63,7 @@ async function compact(lake: RealLake, { beforeRewrite, onStaged }: Disturbance)
     countRows: (task, options) => inner.countRows(task, options),
     queryRows: (task, options) => inner.queryRows(task, options),
     compareQueries: (task, options) => inner.compareQueries(task, options),
+    openRowIndex: (task, options) => inner.openRowIndex(task, options),
     ping: () => inner.ping(),
     close: async () => {},
   }

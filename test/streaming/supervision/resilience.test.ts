@@ -32,6 +32,7 @@ describe('a pipeline under failures and changes', LONG, () => {
     countRows: (task, options) => engine.countRows(task, options),
     queryRows: (task, options) => engine.queryRows(task, options),
     compareQueries: (task, options) => engine.compareQueries(task, options),
+    openRowIndex: (task, options) => engine.openRowIndex(task, options),
     ping: () => engine.ping(),
     close: () => engine.close(),
   })

@@ -58,6 +58,7 @@ export const operations = {
   /** Operations that the health report recommends, as nouns. */
   nouns: {
     compact: 'compaction',
+    rewrite_position_deletes: 'position delete rewrite',
     rewrite_manifests: 'manifest rewrite',
     expire: 'snapshot expiry',
   } satisfies Readonly<Record<RecommendedKind, string>> as Readonly<Record<string, string>>,

@@ -31,6 +31,11 @@ export function inputOfKey(key: string): string {
   return `(${key} >> ${POSITION_BITS})`
 }
 
+/** SQL of the position in a key. */
+export function positionOfKey(key: string): string {
+  return `(${key} & ${(1n << POSITION_BITS) - 1n})`
+}
+
 const HDFS = /^(hdfs|viewfs|webhdfs):/i
 
 /** A data file whose positions may be deleted; `index` numbers them. */
@@ -46,13 +51,22 @@ export interface Applying<Target> {
   readonly inputs: Set<Target>
 }
 
+/** Where position deletes are loaded: names that nothing else of the run uses. */
+export interface DeleteLoad {
+  /** Temporary table, which is created when an input has position deletes. */
+  readonly table: string
+  /** Prefix of staged files. */
+  readonly prefix: string
+}
+
 /**
- * Loads the position deletes and deletion vectors that apply to the inputs into {@link POSITION_DELETES}, and returns
- * the inputs that have any. Positions after the end of a file are ignored.
+ * Loads the position deletes and deletion vectors that apply to the inputs into a table with the column `k` of
+ * {@link POSITION_DELETES}, and returns the inputs that have any. Positions after the end of a file are ignored.
  */
 export async function loadPositionDeletes(
   context: StageContext,
   inputs: readonly ScanInput[],
+  load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
 ): Promise<ReadonlySet<ScanInput>> {
   const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
   const files = new Map<string, Applying<ScanInput>>()
@@ -66,9 +80,9 @@ export async function loadPositionDeletes(
     }
   }
   if (affected.size === 0) return affected
-  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (k BIGINT)`)
-  for (const { input, file } of vectors) await loadVector(context, input, file)
-  if (files.size > 0) await loadFiles(context, [...files.values()])
+  await context.run.execute(`CREATE TEMP TABLE ${load.table} (k BIGINT)`)
+  for (const { input, file } of vectors) await loadVector(context, { input, file, table: load.table })
+  if (files.size > 0) await loadFiles(context, [...files.values()], load)
   return affected
 }
 
@@ -80,29 +94,39 @@ function applying(files: Map<string, Applying<ScanInput>>, file: DataFile): Appl
   return added
 }
 
-async function loadVector({ run, io }: StageContext, input: ScanInput, file: DataFile): Promise<void> {
+interface VectorLoad {
+  readonly input: ScanInput
+  readonly file: DataFile
+  readonly table: string
+}
+
+async function loadVector({ run, io }: StageContext, { input, file, table }: VectorLoad): Promise<void> {
   if (input.task.deletes.filter((other) => isDeletionVector(other.file)).length > 1) {
     throw new IcebergError('INVALID_METADATA', `${input.file.filePath} has more than one deletion vector`)
   }
   run.check()
   const positions = (await readDeletionVector(io, file)).toArray()
   const first = BigInt(input.index) << POSITION_BITS
-  await TableFiller.fill(run, POSITION_DELETES, async (table) => {
+  await TableFiller.fill(run, table, async (rows) => {
     for (const position of positions) {
       if (position >= input.rowCount) break
-      const turn = table.add([first + BigInt(position)])
+      const turn = rows.add([first + BigInt(position)])
       if (turn) await turn
     }
   })
 }
 
-async function loadFiles(context: StageContext, deletes: readonly Applying<ScanInput>[]): Promise<void> {
-  const table = 'delete_targets'
+async function loadFiles(
+  context: StageContext,
+  deletes: readonly Applying<ScanInput>[],
+  { table, prefix }: DeleteLoad,
+): Promise<void> {
+  const targets = `${table}_targets`
   const inputs = new Set(deletes.flatMap((applies) => [...applies.inputs]))
-  const { rows } = await resolveDeletes(context, { deletes, inputs, table, prefix: 'p' })
+  const { rows } = await resolveDeletes(context, { deletes, inputs, table: targets, prefix })
   await context.run.execute(`
-    INSERT INTO ${POSITION_DELETES}
-    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN ${table} AS m ON m.d = r.d AND m.path = r.path
+    INSERT INTO ${table}
+    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN ${targets} AS m ON m.d = r.d AND m.path = r.path
     WHERE r.pos >= 0 AND r.pos < m.n`)
 }
 

@@ -9,7 +9,7 @@ import { lineageColumns } from './row-lineage.ts'
 import type { ScanInput } from './inputs.ts'
 import type { StageContext } from './stage-context.ts'
 import { scanSql } from './scan-sql.ts'
-import type { PerFileColumn, ScanColumn } from './scan-sql.ts'
+import type { PerFileColumn, ScanColumn, ScanRequest } from './scan-sql.ts'
 import { allOf } from '../session/sql-text.ts'
 
 /** Inputs that one SELECT reads: same shape, same spec, same kinds of deletes. */
@@ -29,6 +29,8 @@ export interface RowColumns {
   readonly fields: readonly NestedField[]
   /** Adds the v3 row lineage columns (docs/iceberg-notes.md#row-lineage). */
   readonly withLineage?: boolean
+  /** Adds column `p`, the number of the input and the position in it ({@link positionKey}). */
+  readonly withPosition?: boolean
 }
 
 /** The rows of data files without those that deletes remove. */
@@ -58,16 +60,15 @@ export class RowSource {
   }
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
-  liveRows({ fields, withLineage = false }: RowColumns): string {
+  liveRows({ fields, withLineage = false, withPosition = false }: RowColumns): string {
     const { metadata } = this.#context
     const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
     const lineage = withLineage ? lineageColumns : undefined
-    const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? [])]
+    const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? []), ...(withPosition ? ['p'] : [])]
     const parts = this.#groups.map((group) => {
-      const scan = groupScan(group, metadata, {
-        columns,
-        ...(lineage ? { extra: lineage.extraFor(group.inputs) } : {}),
-      })
+      const extras = [lineage?.extraFor(group.inputs), withPosition ? positionExtra(group.inputs) : undefined]
+      const extra: ScanExtra = (build) => extras.flatMap((columnsOf) => columnsOf?.(build) ?? [])
+      const scan = groupScan(group, metadata, { columns, extra })
       return liveSql(group, scan, aliases)
     })
     return parts.join('\nUNION ALL\n')
@@ -114,9 +115,16 @@ function groupInputs(
   return [...groups.values()].map((group) => ({ inputs: group.inputs, ...group.deletes }))
 }
 
+type ScanExtra = NonNullable<ScanRequest['extra']>
+
+function positionExtra(inputs: readonly ScanInput[]): ScanExtra {
+  const numbers = inputs.map((input) => input.index)
+  return ({ constants, position }) => [`${positionKey(constants.integer(numbers), position)} AS p`]
+}
+
 interface GroupScan {
   readonly columns: readonly ScanColumn[]
-  readonly extra?: Parameters<typeof scanSql>[2]['extra']
+  readonly extra?: ScanExtra
 }
 
 /** The scan of a group, with the columns that its deletes compare. */

@@ -12,7 +12,15 @@ import { structMembers } from '../session/type-mapping.ts'
  * last argument enters `hash` unmixed.
  */
 export function rowHash(columns: readonly HashedColumn[]): string {
-  return `hash(hash(${columns.flatMap(({ sql, type }) => hashArguments(type, sql, 0)).join(', ')}))`
+  return `hash(hash(${columns.flatMap(({ sql, type }) => distinguish('hash', { type, value: sql, depth: 0 })).join(', ')}))`
+}
+
+/**
+ * SQL expressions over some columns of one row, which `GROUP BY` and `DISTINCT` compare exactly: two rows have the same results
+ * when all their values are the same in the sense of {@link rowHash}.
+ */
+export function rowIdentity(columns: readonly HashedColumn[]): readonly string[] {
+  return columns.flatMap(({ sql, type }) => distinguish('row', { type, value: sql, depth: 0 }))
 }
 
 /** A column of a {@link rowHash}: SQL of its value, and its type. */
@@ -26,8 +34,18 @@ export function scanColumns(fields: readonly NestedField[]): readonly HashedColu
   return fields.map(({ id, type }) => ({ sql: `s.c${id}`, type }))
 }
 
-/** The arguments of `hash` for a value. `depth` makes lambda parameters unique. */
-function hashArguments(type: Type, value: string, depth: number): readonly string[] {
+/** How the parts of a list element become one value: its hash, or a struct of them. */
+type Combine = 'hash' | 'row'
+
+/** A value, as SQL; `depth` makes lambda parameters unique. */
+interface Distinguished {
+  readonly type: Type
+  readonly value: string
+  readonly depth: number
+}
+
+/** SQL that states all that distinguishes a value. */
+function distinguish(combine: Combine, { type, value, depth }: Distinguished): readonly string[] {
   switch (type.kind) {
     case 'float':
     case 'double':
@@ -36,26 +54,26 @@ function hashArguments(type: Type, value: string, depth: number): readonly strin
       return [
         `(${value} IS NULL)`,
         ...structMembers(type.fields).flatMap(([name, member]) =>
-          hashArguments(member.type, `(${value}).${quoteName(name)}`, depth),
+          distinguish(combine, { type: member.type, value: `(${value}).${quoteName(name)}`, depth }),
         ),
       ]
     case 'list':
-      return listArguments(type.element, value, depth)
+      return distinguishList(combine, { type: type.element, value, depth })
     case 'map':
       return [
-        ...listArguments(type.key, `map_keys(${value})`, depth),
-        ...listArguments(type.value, `map_values(${value})`, depth),
+        ...distinguishList(combine, { type: type.key, value: `map_keys(${value})`, depth }),
+        ...distinguishList(combine, { type: type.value, value: `map_values(${value})`, depth }),
       ]
     default:
       return [value]
   }
 }
 
-/** The length distinguishes NULL, an empty list and lists of NULLs or zeros. */
-function listArguments(element: Type, list: string, depth: number): readonly string[] {
+/** `value` is a list of elements of `type`. The length distinguishes NULL, an empty list and lists of NULLs or zeros. */
+function distinguishList(combine: Combine, { type, value, depth }: Distinguished): readonly string[] {
   const item = `h${depth}`
-  const parts = hashArguments(element, item, depth + 1)
+  const parts = distinguish(combine, { type, value: item, depth: depth + 1 })
   const isPlain = parts.length === 1 && parts[0] === item
-  const elements = isPlain ? list : `list_transform(${list}, lambda ${item}: hash(${parts.join(', ')}))`
-  return [`len(${list})`, elements]
+  const elements = isPlain ? value : `list_transform(${value}, lambda ${item}: ${combine}(${parts.join(', ')}))`
+  return [`len(${value})`, elements]
 }

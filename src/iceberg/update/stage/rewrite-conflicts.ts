@@ -1,12 +1,12 @@
 import { DeleteIndex } from '../../scan/delete-index.ts'
 import { IcebergError } from '../../errors.ts'
-import { PartitionScopes } from '../../scan/file-scope.ts'
+import { fileKey, PartitionScopes } from '../../scan/file-scope.ts'
 import type { DataFile, ManifestEntry } from '../../manifest/manifest.ts'
 import { currentSchema } from '../../metadata/metadata.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import type { DeleteFileRef } from '../../scan/delete-index.ts'
 import { fieldById } from '../../schema/schema.ts'
-import type { DeleteChanges } from './live-deletes.ts'
+import type { DeleteChanges, DeleteManifest } from './live-deletes.ts'
 
 /** A rewrite to check against the commits since the files were read. */
 export interface RewriteCheck {
@@ -21,13 +21,14 @@ export interface RewriteCheck {
 
 /**
  * Refuses with `COMMIT_CONFLICT` a rewrite whose new files no longer have the right rows, because deletes of the
- * replaced files were added or removed since these were read.
+ * replaced files were added or removed since these were read. Position deletes of files in `included` are left to
+ * {@link refuseOtherPositionDeletes}.
  *
  * New equality deletes are allowed: the new files have the starting sequence number, so these deletes apply to them as
  * they did to the replaced files. That holds only while rows stay in their partition and spec, and while the columns
  * they compare still exist, so that the new files have them.
  */
-export function refuseChangedDeletes(check: RewriteCheck): void {
+export function refuseChangedDeletes(check: RewriteCheck, included?: IncludedKeys): void {
   const { metadata, replaced, changes } = check
   const added = new DeleteIndex(metadata, changes.added)
   const removed = new DeleteIndex(metadata, changes.removed)
@@ -35,9 +36,11 @@ export function refuseChangedDeletes(check: RewriteCheck): void {
   const scopes = new PartitionScopes(metadata)
   const keepsPartitions = rowsKeepPartition(check, scopes)
   for (const { dataFile, sequenceNumber } of replaced) {
-    const [withdrawn] = removed.deletesFor(dataFile, sequenceNumber)
+    const isChecked = ({ file }: DeleteFileRef): boolean =>
+      file.content !== 'position-deletes' || included?.has(dataFile.filePath) !== true
+    const withdrawn = removed.deletesFor(dataFile, sequenceNumber).find(isChecked)
     if (withdrawn !== undefined) throw conflict(dataFile, `lost the delete file ${withdrawn.file.filePath}`)
-    for (const ref of added.deletesFor(dataFile, sequenceNumber)) {
+    for (const ref of added.deletesFor(dataFile, sequenceNumber).filter(isChecked)) {
       refuseNewDelete(check, { dataFile, ref, survives: keepsPartitions || scopes.isGlobal(ref.file) })
     }
   }
@@ -58,6 +61,32 @@ function refuseNewDelete(check: RewriteCheck, { dataFile, ref, survives }: NewDe
   const schema = currentSchema(check.metadata)
   const hasColumns = file.equalityIds?.every((id) => fieldById(schema, id) !== undefined) === true
   if (!isLater || !survives || !hasColumns) throw conflict(dataFile, `got the equality deletes ${file.filePath}`)
+}
+
+/** Keys of delete files whose rows the new files take account of, by location of a replaced file. */
+type IncludedKeys = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Delete files of the table, and those that a rewrite includes. */
+export interface LiveAndIncluded {
+  readonly included: IncludedKeys
+  readonly deletes: readonly DeleteManifest[]
+}
+
+/**
+ * Refuses with `COMMIT_CONFLICT` a rewrite that includes other position deletes and deletion vectors than those that apply to
+ * the replaced files now. Files are immutable, so equal files delete equal positions.
+ */
+export function refuseOtherPositionDeletes(check: RewriteCheck, { included, deletes }: LiveAndIncluded): void {
+  const refs = deletes.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, file: entry.dataFile }))
+  const index = new DeleteIndex(check.metadata, refs)
+  for (const { dataFile, sequenceNumber } of check.replaced) {
+    const expected = included.get(dataFile.filePath)
+    if (expected === undefined) continue
+    const live = index.deletesFor(dataFile, sequenceNumber).filter(({ file }) => file.content === 'position-deletes')
+    const added = live.find(({ file }) => !expected.has(fileKey(file)))
+    if (added !== undefined) throw conflict(dataFile, `got the position deletes ${added.file.filePath}`)
+    if (live.length !== expected.size) throw conflict(dataFile, 'lost position deletes')
+  }
 }
 
 /** Rows that move to another partition must not match new deletes there. */

@@ -4,6 +4,7 @@ import { locationKey } from '../../metadata/location-identity.ts'
 import { loadManifests } from '../../manifest/cache.ts'
 import type { DataFile, ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'
 import { ancestorsOf } from '../../metadata/snapshot-ancestry.ts'
+import { isDeletionVector } from '../../puffin/deletion-vector.ts'
 import { SnapshotSummaryBuilder } from '../../metadata/snapshot-summary.ts'
 import type { Snapshot } from '../../metadata/snapshots.ts'
 import type { Table } from '../../metadata/table.ts'
@@ -13,10 +14,21 @@ import { searchLiveData } from './live-data.ts'
 import type { LiveData } from './live-data.ts'
 import { removeFromManifest } from './manifest-filter.ts'
 import { isNeedless } from './needless-deletes.ts'
-import { refuseChangedDeletes } from './rewrite-conflicts.ts'
+import { refuseChangedDeletes, refuseOtherPositionDeletes } from './rewrite-conflicts.ts'
 import { produceSnapshot } from './snapshot-producer.ts'
 import type { SnapshotContents, SnapshotProducer, StagedSnapshot, StageOptions } from './snapshot-producer.ts'
 import { checkNewFiles, parentSummary, writeAddedFiles } from './stage-append.ts'
+
+/** Position deletes and deletion vectors of the replaced files whose rows are missing or deleted in the new files. */
+export interface IncludedDeletes {
+  /**
+   * Keys ({@link fileKey}) of the included delete files, by location of each replaced file. They must be exactly those that
+   * are live at the commit, whatever the starting snapshot had.
+   */
+  readonly included: ReadonlyMap<string, ReadonlySet<string>>
+  /** New position delete files (version 2) or deletion vectors (version 3) of added files. */
+  readonly carried: readonly DataFile[]
+}
 
 export interface RewriteOptions extends StageOptions {
   /** The snapshot that the replaced files and their deletes were read from. */
@@ -27,6 +39,8 @@ export interface RewriteOptions extends StageOptions {
   readonly replaced: readonly DataFile[]
   /** Data files with the same rows, deletes of the starting snapshot applied; may be empty. */
   readonly added: readonly DataFile[]
+  /** How the new files take account of position deletes; default: only those of the starting snapshot are applied. */
+  readonly positionDeletes?: IncludedDeletes
 }
 
 /**
@@ -36,11 +50,12 @@ export interface RewriteOptions extends StageOptions {
  * Delete files that no remaining data file can need are dropped; manifests without changes are reused.
  *
  * Errors: `COMMIT_CONFLICT` when the starting snapshot is no longer in the history of `main`, a replaced file was removed,
- * or its deletes or row ids have changed; `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`;
+ * its row ids or deletes have changed, or the carried deletes are not those of the table's format version; `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`;
  * those of manifests and FileIO. On an error, no new file remains.
  */
 export async function stageRewrite(table: Table, options: RewriteOptions): Promise<StagedSnapshot> {
   checkNewFiles(table, options.added, ['data'])
+  checkCarried(table, options)
   const wanted = checkReplaced(options.replaced)
   return produceSnapshot(table, options, async (producer) => {
     const start = requireStart(table, producer, options)
@@ -56,8 +71,11 @@ export async function stageRewrite(table: Table, options: RewriteOptions): Promi
     requireAllLive(options, live.found)
     refuseMoreRows(options, live.found)
     const changes = await deleteChanges(table, await loadManifests(table, start), deletes)
-    const { startingSequenceNumber, added } = options
-    refuseChangedDeletes({ metadata: table.metadata, startingSequenceNumber, replaced: live.found, added, changes })
+    const { startingSequenceNumber, added, positionDeletes } = options
+    const included = positionDeletes?.included
+    const check = { metadata: table.metadata, startingSequenceNumber, replaced: live.found, added, changes }
+    refuseChangedDeletes(check, included)
+    if (included !== undefined) refuseOtherPositionDeletes(check, { included, deletes })
     return writeRewrite({ producer, options, manifests, deletes, live, scopes, wanted })
   })
 }
@@ -76,14 +94,17 @@ async function writeRewrite(rewrite: CheckedRewrite): Promise<SnapshotContents> 
   const { producer, options, scopes } = rewrite
   const summary = new SnapshotSummaryBuilder()
   const sequenceNumber = producer.table.metadata.formatVersion === 1 ? undefined : options.startingSequenceNumber
-  for (const file of options.added) summary.add(file, scopes.keyOf(file))
+  const carried = options.positionDeletes?.carried ?? []
+  for (const file of [...options.added, ...carried]) summary.add(file, scopes.keyOf(file))
   const added = await writeAddedFiles(producer, { content: 'data', files: options.added, sequenceNumber })
+  // with the sequence number of the new snapshot: deletes must not be older than their data files
+  const addedDeletes = await writeAddedFiles(producer, { content: 'deletes', files: carried })
   const data = await writeRemainingData(rewrite)
   const deletes = await writeRemainingDeletes(rewrite)
   for (const file of [...data.removed, ...deletes.removed]) summary.remove(file, scopes.keyOf(file))
   return {
     operation: 'replace',
-    manifests: [...added, ...data.manifests, ...deletes.manifests],
+    manifests: [...added, ...data.manifests, ...addedDeletes, ...deletes.manifests],
     summary: summary.build(parentSummary(producer), {}),
     removedDeleteFiles: deletes.removed.length,
   }
@@ -135,6 +156,29 @@ function checkReplaced(replaced: readonly DataFile[]): ReadonlySet<string> {
   if (paths.size === 0) throw new IcebergError('INVALID_ARGUMENT', 'A rewrite must replace at least one file')
   if (paths.size < replaced.length) throw new IcebergError('INVALID_ARGUMENT', 'A replaced file is given twice')
   return paths
+}
+
+/** Carried deletes must be of the format version that the table has now, and each of one added file. */
+function checkCarried(table: Table, { added, positionDeletes }: RewriteOptions): void {
+  const carried = positionDeletes?.carried ?? []
+  checkNewFiles(table, carried, ['position-deletes'])
+  const { formatVersion } = table.metadata
+  const paths = new Set(added.map((file) => file.filePath))
+  const referenced = new Set<string>()
+  for (const file of carried) {
+    const path = referencedDataFile(file)
+    if (path === undefined || !paths.has(path)) {
+      throw new IcebergError('INVALID_ARGUMENT', `The delete file ${file.filePath} is not of a file that is added`)
+    }
+    const isVector = isDeletionVector(file)
+    if (formatVersion === 1 || isVector !== formatVersion >= 3) {
+      throw gone(file, `does not fit format version ${formatVersion}, which the table has now`)
+    }
+    if (isVector && referenced.has(path)) {
+      throw new IcebergError('INVALID_ARGUMENT', `The added file ${path} has two deletion vectors`)
+    }
+    referenced.add(path)
+  }
 }
 
 /** The starting snapshot, which must be in the history of `main`; otherwise files were read from another history. */

@@ -7,6 +7,7 @@ export function tracedEngine(engine: Engine, tracing: Tracing): Engine {
   return {
     ...engine,
     rewrite: (task, options) => traced('rewrite', () => engine.rewrite(task, options)),
+    openRowIndex: (task, options) => traced('open_row_index', () => engine.openRowIndex(task, options)),
     append: (task, options) => traced('append', () => engine.append(task, options)),
     appendFrom: (task, options) => traced('append_from', () => engine.appendFrom(task, options)),
     countRows: (task, options) => traced('count_rows', () => engine.countRows(task, options)),
