@@ -14,9 +14,6 @@ const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   '/api/health/ready': 'load balancers ask; people use `lockhouse status`',
   '/api/auth/session': 'browsers sign in; the command line sends its token with each request',
   '/api/notifications/pending-approvals': '`lockhouse approvals --status pending` shows the same requests',
-  '/api/webhooks': 'alerts with a webhook channel do the same',
-  '/api/webhooks/{webhook_id}': 'as /api/webhooks',
-  '/api/webhooks/{webhook_id}/deliveries': 'as /api/webhooks',
   '/metrics': 'Prometheus reads them',
   '/api/openapi.json': 'programs read it',
 }

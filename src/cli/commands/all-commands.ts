@@ -11,6 +11,7 @@ import { operationCommands } from './operate.ts'
 import { ledgerCommands } from './operations.ts'
 import { pipelineCommands } from './pipelines.ts'
 import { policyCommands } from './policies.ts'
+import { queryCommands } from './query.ts'
 import { quarantineCommands } from './quarantine.ts'
 import { serviceCommands } from './service.ts'
 import { status } from './status.ts'
@@ -21,6 +22,7 @@ import { tokenCommands } from './tokens.ts'
 export const COMMANDS: Readonly<Record<string, Command>> = {
   status,
   ...tableCommands,
+  ...queryCommands,
   ...operationCommands,
   ...ledgerCommands,
   ...quarantineCommands,
