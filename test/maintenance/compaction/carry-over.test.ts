@@ -13,7 +13,7 @@ import { runs } from '../../support/effort.ts'
 import { ModelLake, type Random } from './model-lake.ts'
 
 /** Random tables per run; each is compacted among writers. */
-const CASES = Number(process.env['CARRY_CASES'] ?? runs(300, 20))
+const CASES = Number(process.env['CARRY_CASES'] ?? runs(120, 20))
 const SEED = Number(process.env['CARRY_SEED'] ?? 20_261_126)
 
 let shop: Workshop
