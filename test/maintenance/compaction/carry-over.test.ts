@@ -11,6 +11,7 @@ import { TABLE } from '../memory-table.ts'
 import { Workshop } from '../real-lake.ts'
 import { runs } from '../../support/effort.ts'
 import { ModelLake, type Random } from './model-lake.ts'
+import { createRandom, createRandomLake, writeRandomly } from './random-writers.ts'
 
 /** Random tables per run; each is compacted among writers. */
 const CASES = Number(process.env['CARRY_CASES'] ?? runs(120, 20))
@@ -323,7 +324,7 @@ describe('a compaction among random writers', () => {
     const outcomes = { carried: 0, conflicts: 0 }
     for (let number = 0; number < CASES; number += 1) {
       const random = createRandom(SEED + number)
-      const lake = await createRandomLake(random)
+      const lake = await createRandomLake(shop, random)
       outcomes.carried += await compactAmongRandomWriters(lake, random, outcomes)
       const hint = `CARRY_SEED=${SEED + number} CARRY_CASES=1`
       expect(await lake.differences(), hint).toEqual([])
@@ -333,18 +334,6 @@ describe('a compaction among random writers', () => {
     expect(outcomes.conflicts).toBeLessThan(CASES / 10 + 1)
   }, 900_000)
 })
-
-async function createRandomLake(random: Random): Promise<ModelLake> {
-  const lake = await ModelLake.create(shop, { formatVersion: random(2) === 0 ? 2 : 3 })
-  const partitionAt = random(8)
-  for (let n = 0; n < 3 + random(3); n += 1) {
-    if (n === partitionAt) await lake.partition()
-    await lake.append(random, 1 + random(8))
-    if (random(3) === 0) await lake.delete(random, 2)
-    if (random(4) === 0) await lake.upsert(random)
-  }
-  return lake
-}
 
 async function compactAmongRandomWriters(
   lake: ModelLake,
@@ -367,41 +356,5 @@ async function compactAmongRandomWriters(
     if (!isIcebergError(error, 'COMMIT_CONFLICT')) throw error
     outcomes.conflicts += 1
     return 0
-  }
-}
-
-async function writeRandomly(lake: ModelLake, random: Random): Promise<void> {
-  switch (random(14)) {
-    case 0:
-      return lake.append(random, 2)
-    case 1:
-      return lake.upsert(random)
-    case 2:
-      return lake.overwrite(random)
-    case 3:
-      return lake.deleteFile(random)
-    case 4:
-      return lake.rollBack()
-    case 5:
-      return random(3) === 0 ? lake.upgradeOnce() : lake.mergeDeletes()
-    case 6:
-      return lake.mergeDeletes()
-    case 7:
-    case 8:
-    case 9:
-      return lake.update(random, 1 + random(3))
-    default:
-      return lake.delete(random, 1 + random(4))
-  }
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-function createRandom(seed: number): Random {
-  let state = seed >>> 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
   }
 }
