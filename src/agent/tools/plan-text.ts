@@ -12,11 +12,8 @@ export function describePlan(kind: ProposableKind, tableName: string, plan: Plan
       return describeCompaction(table, plan)
     case 'expire':
       return describeExpiry(table, plan)
-    case 'rewrite_position_deletes': {
-      const rewritten = numberOf(plan, 'rewritten_delete_files_count')
-      const added = numberOf(plan, 'added_delete_files_count')
-      return rewritten === 0 ? undefined : `Merge ${plural(rewritten, 'delete file')} of ${table} into ${count(added)}`
-    }
+    case 'rewrite_position_deletes':
+      return describeDeleteRewrite(table, plan)
     case 'rewrite_manifests': {
       const rewritten = numberOf(plan, 'rewritten_manifests_count')
       const added = numberOf(plan, 'added_manifests_count')
@@ -36,6 +33,15 @@ function describeCompaction(table: string, plan: PlanDetails): string | undefine
   if (files === 0) return undefined
   const size = formatBytes(numberOf(plan, 'rewritten_bytes_count'))
   return `Rewrite ${plural(files, 'data file')} (${size}) of ${table} into ${count(numberOf(plan, 'added_data_files_count'))}`
+}
+
+function describeDeleteRewrite(table: string, plan: PlanDetails): string | undefined {
+  const dangling = numberOf(plan, 'dangling_delete_files_count')
+  const merged = numberOf(plan, 'rewritten_delete_files_count') - dangling
+  const dropped = `drop ${plural(dangling, 'delete file')} that no data file needs`
+  if (merged === 0) return dangling === 0 ? undefined : `In ${table}, ${dropped}`
+  const into = `Merge ${plural(merged, 'delete file')} of ${table} into ${count(numberOf(plan, 'added_delete_files_count'))}`
+  return dangling === 0 ? into : `${into}, and ${dropped}`
 }
 
 function describeExpiry(table: string, plan: PlanDetails): string | undefined {

@@ -78,7 +78,9 @@ export function explainDeleteRewrite(projected: ProjectedDeleteRewrite): string 
   const { rewrittenFiles, danglingFiles, addedFiles } = projected
   const merged = rewrittenFiles - danglingFiles
   const steps = [
-    ...(merged > 0 ? [`${plural(merged, 'small position delete file')} become ${count(addedFiles)}`] : []),
+    ...(merged > 0
+      ? [`${plural(merged, 'small position delete file')} ${merged === 1 ? 'becomes' : 'become'} ${count(addedFiles)}`]
+      : []),
     ...(danglingFiles > 0 ? [`${plural(danglingFiles, 'dangling delete file')} would be dropped`] : []),
   ]
   return `${steps.join(' and ')}, so that a query opens fewer files`
@@ -88,7 +90,11 @@ export function explainDeleteRewrite(projected: ProjectedDeleteRewrite): string 
  * Whether to recommend merging position delete files: a compaction that is recommended anyway removes the deletes of the files that it
  * rewrites, so enough of them must be left.
  */
-export function isWorthMergingDeletes(remaining: TableHealthFacts | undefined): boolean {
+export function isWorthMergingDeletes(
+  { rewrittenFiles, addedFiles }: Pick<ProjectedDeleteRewrite, 'rewrittenFiles' | 'addedFiles'>,
+  remaining: TableHealthFacts | undefined,
+): boolean {
+  if (addedFiles >= rewrittenFiles) return false
   return remaining === undefined || remaining.positionDeletes.count >= MIN_REMAINING_DELETES
 }
 
@@ -122,9 +128,12 @@ export function recommend(facts: TableHealthFacts, score: HealthScore, projectio
 }
 
 function noData(projections: Projections, facts: TableHealthFacts): string {
-  const { expiry } = projections
-  const rest = expiry === undefined ? 'nothing to do' : `expire snapshots: ${explainExpiry(facts, expiry)}`
-  return `The table has no data files; ${rest}.`
+  const { deletes, expiry } = projections
+  const steps = [
+    ...(deletes === undefined ? [] : [`rewrite position deletes: ${explainDeleteRewrite(deletes)}`]),
+    ...(expiry === undefined ? [] : [`expire snapshots: ${explainExpiry(facts, expiry)}`]),
+  ]
+  return `The table has no data files; ${steps.length === 0 ? 'nothing to do' : steps.join('; ')}.`
 }
 
 function healthy(facts: TableHealthFacts, { score }: HealthScore): string {

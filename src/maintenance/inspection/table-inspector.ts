@@ -154,7 +154,7 @@ function describeDeletes(
   recommended: ProjectedCompaction | undefined,
 ): ProjectedDeleteRewrite | undefined {
   const remaining = recommended && compaction?.kind === 'projected' ? compaction.factsAfter : undefined
-  if (deletes === undefined || !isWorthMergingDeletes(remaining)) return undefined
+  if (deletes === undefined || !isWorthMergingDeletes(deletes, remaining)) return undefined
   const { positionDeletes } = facts
   const count = positionDeletes.count - deletes.rewrittenFiles + deletes.addedFiles
   return { ...deletes, scoreAfter: scoreTable({ ...facts, positionDeletes: { ...positionDeletes, count } }).score }

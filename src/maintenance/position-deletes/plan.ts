@@ -1,4 +1,3 @@
-import { withoutPaths } from '../../domain/without-paths.ts'
 import { requirePlain } from '../../iceberg/metadata/encryption.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { loadManifests } from '../../iceberg/manifest/cache.ts'
@@ -10,7 +9,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
 import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
-import { PartitionScopes, referencedDataFile } from '../../iceberg/scan/file-scope.ts'
+import { fileKey, PartitionScopes, referencedDataFile } from '../../iceberg/scan/file-scope.ts'
 import { loadDeletes, planFiles } from '../../iceberg/scan/scan.ts'
 import { searchLiveData } from '../../iceberg/update/stage/live-data.ts'
 import { isNeedless } from '../../iceberg/update/stage/needless-deletes.ts'
@@ -57,13 +56,16 @@ type Request = Readonly<Record<string, unknown>>
 
 const TARGET_PROPERTY = 'write.delete.target-file-size-bytes'
 const DEFAULT_TARGET_BYTES = 67_108_864
+const MIN_TARGET_BYTES = 100
+/** Delete files times data files that they may be about, in one group: the engine looks at each pair. */
+const MAX_PAIRS = 1_000_000
 const GRANULARITY_PROPERTY = 'write.delete.granularity'
 /** Names and meanings are those of compaction. */
 const FIELDS: ReadonlySet<string> = new Set(['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'])
 
 /**
- * Plans a merge of the position delete files of a table as it is loaded (format version 2): small files of one spec and partition
- * together, as Iceberg's `rewrite_position_delete_files` does, and files that no live data file can need are dropped. Writes nothing.
+ * Plans a merge of the position delete files of a table as it is loaded (format version 2): small files of one data file together, and
+ * those of several data files with those of their partition. Files that no live data file can need are dropped. Writes nothing.
  * Errors: `INVALID_ARGUMENT` naming the option; those of manifests and FileIO.
  */
 export async function planDeleteRewrite(table: Table, request: Request): Promise<DeleteRewritePlan> {
@@ -92,10 +94,14 @@ export async function planDeleteRewrite(table: Table, request: Request): Promise
   const remaining = { staying, addedScopes: new Set<string>(), addedSequenceNumber: 0, scopes }
   const isDropped = ({ file, sequenceNumber }: DeleteFileRef): boolean =>
     isNeedless({ ...ENTRY, sequenceNumber, fileSequenceNumber: sequenceNumber, dataFile: file }, remaining)
-  const needless = deletes.filter(isDropped)
+  const twice = listedTwice(all)
+  const needless = deletes.filter((ref) => !twice.has(fileKey(ref.file)) && isDropped(ref))
   const dropped = new Set(needless)
   const pooled = new DeletePools(metadata, scopes, await liveDataFiles(table))
-  for (const ref of deletes) if (!dropped.has(ref)) pooled.add(ref)
+  for (const ref of deletes) {
+    if (twice.has(fileKey(ref.file))) pooled.skip([ref], 'the table lists them twice')
+    else if (!dropped.has(ref)) pooled.add(ref)
+  }
   return { ...base, groups: pooled.groups(options), needless, skipped: pooled.skipped }
 }
 
@@ -104,6 +110,14 @@ const VERSION_3_REASON =
 
 /** What {@link isNeedless} does not look at. */
 const ENTRY = { status: 'existing', snapshotId: 0n } as const
+
+/** Keys of delete files that have more than one entry: a commit could not tell which of them to remove. */
+function listedTwice(deletes: readonly DeleteFileRef[]): ReadonlySet<string> {
+  const known = new Set<string>()
+  const twice = new Set<string>()
+  for (const { file } of deletes) (known.has(fileKey(file)) ? twice : known).add(fileKey(file))
+  return twice
+}
 
 function isPositionDelete(file: DataFile): boolean {
   return file.content === 'position-deletes' && !isDeletionVector(file)
@@ -120,8 +134,16 @@ function parseOptions(request: Request, metadata: TableMetadata): CompactionOpti
     if (FIELDS.has(field)) continue
     throw new IcebergError('INVALID_ARGUMENT', `${field} is not an option of a rewrite of position deletes`)
   }
+  if (request['target_file_size_bytes'] !== undefined) return parseCompactionOptions(request, {})
   const target = propertyCount(metadata, TARGET_PROPERTY, DEFAULT_TARGET_BYTES)
-  return parseCompactionOptions({ ...request, target_file_size_bytes: request['target_file_size_bytes'] ?? target }, {})
+  // smaller ones leave no room between the sizes that are derived from it
+  if (target < MIN_TARGET_BYTES) {
+    throw new IcebergError(
+      'INVALID_METADATA',
+      `the table property ${TARGET_PROPERTY} is ${target}: set a size in bytes`,
+    )
+  }
+  return parseCompactionOptions({ ...request, target_file_size_bytes: target }, {})
 }
 
 const MEASURES = {
@@ -131,30 +153,41 @@ const MEASURES = {
   fileScopedDeleteRecords: () => 0,
 }
 
-/** Delete files by partition, and by data file where the table wants one delete file for each. */
+/**
+ * Delete files by data file where they name one, else by partition. Merged by partition, deletes of one data file would no longer count
+ * for it, and a compaction would not choose a file with many of them. The table may ask for that (`write.delete.granularity`).
+ */
 class DeletePools {
-  readonly skipped: SkippedDeletes[] = []
   readonly #scopes: PartitionScopes
   readonly #isByFile: boolean
   readonly #byScope = new Map<string, LiveDataFile[]>()
   readonly #byKey = new Map<string, LiveDataFile[]>()
   readonly #pools = new Map<string, DeleteFileRef[]>()
+  readonly #skipped = new Map<string, SkippedDeletes>()
 
   constructor(metadata: TableMetadata, scopes: PartitionScopes, dataFiles: readonly LiveDataFile[]) {
     this.#scopes = scopes
-    this.#isByFile = metadata.properties[GRANULARITY_PROPERTY]?.toLowerCase() === 'file'
+    this.#isByFile = metadata.properties[GRANULARITY_PROPERTY]?.toLowerCase() !== 'partition'
     for (const live of dataFiles) {
       push(this.#byScope, scopes.keyOf(live.dataFile), live)
       push(this.#byKey, locationKey(live.dataFile.filePath), live)
     }
   }
 
+  /** What was left alone, by reason. */
+  get skipped(): readonly SkippedDeletes[] {
+    return [...this.#skipped.values()]
+  }
+
+  skip(deletes: readonly DeleteFileRef[], reason: string): void {
+    const { files, bytes } = skip(deletes, reason)
+    const known = this.#skipped.get(reason)
+    this.#skipped.set(reason, { files: files + (known?.files ?? 0), bytes: bytes + (known?.bytes ?? 0), reason })
+  }
+
   add(ref: DeleteFileRef): void {
     const reason = this.#obstacle(ref)
-    if (reason !== undefined) {
-      this.skipped.push(skip([ref], reason))
-      return
-    }
+    if (reason !== undefined) return this.skip([ref], reason)
     const own = this.#isByFile ? (referencedDataFile(ref.file) ?? '') : ''
     push(this.#pools, `${this.#scopes.keyOf(ref.file)} ${own}`, ref)
   }
@@ -162,15 +195,20 @@ class DeletePools {
   groups(options: CompactionOptions): readonly DeleteGroup[] {
     const groups: DeleteGroup[] = []
     for (const pool of this.#pools.values()) {
-      for (const { files, bytes } of selectFileGroups(pool, MEASURES, options)) {
+      for (const { files, bytes } of selectFileGroups(pool, MEASURES, this.#limited(pool, options))) {
         const [first] = files
         if (first === undefined) continue
+        const dataFiles = this.#dataFilesOf(files)
+        if (dataFiles.some(({ dataFile }) => (this.#byKey.get(locationKey(dataFile.filePath))?.length ?? 0) > 1)) {
+          this.skip(files, 'the table lists one of their data files twice')
+          continue
+        }
         groups.push({
           index: groups.length,
           specId: first.file.specId,
           partition: first.file.partition,
           deletes: files,
-          dataFiles: this.#dataFilesOf(files),
+          dataFiles,
           bytes,
           expectedFiles: expectedOutputFiles(bytes, options),
           targetFileSizeBytes: targetSplitBytes(bytes, options),
@@ -182,7 +220,7 @@ class DeletePools {
   }
 
   #obstacle({ file }: DeleteFileRef): string | undefined {
-    if (file.keyMetadata !== undefined) return withoutPaths(`file ${file.filePath} is encrypted`)
+    if (file.keyMetadata !== undefined) return 'they are encrypted'
     if (file.fileFormat !== 'parquet' && file.fileFormat !== 'avro') {
       return `delete files in format ${file.fileFormat.toUpperCase()} cannot be rewritten here`
     }
@@ -191,10 +229,15 @@ class DeletePools {
     return isElsewhere ? 'their data file is in another partition, or of another partition spec' : undefined
   }
 
-  /** Those of the partition, and those that paths of the deletes may mean. */
+  #limited(pool: readonly DeleteFileRef[], options: CompactionOptions): CompactionOptions {
+    const most = Math.max(options.minInputFiles, Math.floor(MAX_PAIRS / Math.max(1, this.#dataFilesOf(pool).length)))
+    return { ...options, maxFileGroupInputFiles: Math.min(options.maxFileGroupInputFiles, most) }
+  }
+
+  /** Those that the deletes name, and those of the partition for deletes that may be about any of them. */
   #dataFilesOf(deletes: readonly DeleteFileRef[]): readonly LiveDataFile[] {
-    const [first] = deletes
-    const found = new Set(first === undefined ? [] : this.#byScope.get(this.#scopes.keyOf(first.file)))
+    const shared = deletes.find(({ file }) => referencedDataFile(file) === undefined)
+    const found = new Set(shared === undefined ? [] : this.#byScope.get(this.#scopes.keyOf(shared.file)))
     for (const { file } of deletes) for (const live of this.#named(file)) found.add(live)
     return [...found]
   }

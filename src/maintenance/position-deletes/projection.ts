@@ -27,7 +27,8 @@ export async function projectDeleteRewrite(
       rewrittenBytes: rewritten.reduce((sum, { file }) => sum + file.fileSizeInBytes, 0),
     }
   } catch (error) {
-    if (isIcebergError(error, 'UNSUPPORTED')) return undefined
+    // a property that cannot be used must not hide the rest of the report
+    if (isIcebergError(error, 'UNSUPPORTED') || isIcebergError(error, 'INVALID_METADATA')) return undefined
     throw error
   }
 }

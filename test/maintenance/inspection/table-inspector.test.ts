@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { planTableCompaction } from '../../../src/maintenance/compaction/compact.ts'
+import { planDeleteRewrite } from '../../../src/maintenance/position-deletes/plan.ts'
 import { createTableInspector } from '../../../src/maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../../src/maintenance/inspection/table-listings.ts'
 import { BY_REGION, MemoryTable } from '../memory-table.ts'
@@ -47,6 +48,23 @@ describe('health', () => {
       },
     ])
     expect(report.recommendation).toContain('Compact: 12 data files')
+  })
+
+  it.each(['64MB', '0', '1', '-1'])('reports a table with the size %s for delete files', async (size) => {
+    const properties = { 'write.delete.target-file-size-bytes': size }
+    const table = await MemoryTable.create({ properties })
+    const [file] = await table.files(1, { fileSizeInBytes: 500 * MIB, recordCount: 100 })
+    if (file === undefined) throw new Error('no file')
+    await table.append([file])
+    for (let n = 0; n < 6; n += 1) {
+      await table.rowDelta([await table.file({ content: 'position-deletes', referencedDataFile: file.filePath })])
+    }
+    const report = await createTableInspector().health(await table.load(), Date.now())
+    expect(report.actions.map(({ operation }) => operation)).not.toContain('rewrite_position_deletes')
+    await expect(planDeleteRewrite(await table.load(), {})).rejects.toMatchObject({
+      code: 'INVALID_METADATA',
+      message: expect.stringContaining('write.delete.target-file-size-bytes'),
+    })
   })
 
   it('proposes to rewrite files with deletes, even when the defaults would skip them', async () => {

@@ -166,6 +166,7 @@ export async function writeRemainingDeletes(
   const manifests: ManifestFile[] = []
   const removed: DataFile[] = []
   for (const { manifest, entries } of deletes) {
+    if (entries.length === 0) continue
     if (entries.some(({ dataFile }) => replaced.has(fileKey(dataFile)))) {
       const filtered = await removeFromManifest(producer, manifest, (file) => replaced.has(fileKey(file)))
       manifests.push(filtered.manifest)
