@@ -128,7 +128,9 @@ async function plantDefinitions(): Promise<Turn[]> {
 /** Texts in table names, where the naming rules allow them. */
 async function plantNames(): Promise<Turn[]> {
   await lab.catalog().createNamespace(['names'])
-  const fitting = injections(400, 'plant').filter(({ text }) => !/[./\\\p{Cc}]/u.test(text) && text.length < 200)
+  const fitting = injections(400, 'plant').filter(
+    ({ text }) => !/[./\\\p{Cc}]/u.test(text) && Buffer.byteLength(text) < 250,
+  )
   const texts = fitting.slice(0, 20).map(({ mark, text, order }) => ({ mark: `N${mark}`, text: `N${text}`, order }))
   for (const { text } of texts) {
     await lab.catalog().createTable(
