@@ -44,7 +44,14 @@ interface GroupState {
 type GroupChange = 'none' | 'deletes' | 'lost'
 
 /** After these errors a group is done again: a needed file is gone or cannot be read, or the index needs too much memory or disk. */
-const CANNOT_CARRY = ['FILE_NOT_FOUND', 'UNSUPPORTED', 'ENGINE_FAILED', 'NO_SPACE'] as const
+const CANNOT_CARRY = [
+  'FILE_NOT_FOUND',
+  'CORRUPT_FILE',
+  'UNSUPPORTED',
+  'ENGINE_FAILED',
+  'NO_SPACE',
+  'LIMIT_EXCEEDED',
+] as const
 
 /**
  * Carries deletes over to the new files of rewritten groups, in the order of events: a commit was refused; {@link update} compares

@@ -222,22 +222,25 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
     await expectNoLeftovers(lake)
   })
 
-  it.each(['ENGINE_FAILED', 'FILE_NOT_FOUND'] as const)('rewrites again when its index ends with %s', async (code) => {
-    const random = createRandom(11)
-    const lake = await createLake(random, formatVersion)
-    let rewrites = 0
-    const details = await compact(lake, {
-      write: async (moment, time) => {
-        if (moment === 'before rewrite') rewrites += 1
-        if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
-      },
-      wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
-    })
-    expect(await lake.differences()).toEqual([])
-    expect(rewrites).toBe(2)
-    expect(details).toMatchObject({ carried_over_deletes_count: 0, rows_deleted: 3, failed_data_files_count: 0 })
-    await expectNoLeftovers(lake)
-  })
+  it.each(['ENGINE_FAILED', 'FILE_NOT_FOUND', 'UNSUPPORTED', 'NO_SPACE', 'LIMIT_EXCEEDED', 'CORRUPT_FILE'] as const)(
+    'rewrites again when its index ends with %s',
+    async (code) => {
+      const random = createRandom(11)
+      const lake = await createLake(random, formatVersion)
+      let rewrites = 0
+      const details = await compact(lake, {
+        write: async (moment, time) => {
+          if (moment === 'before rewrite') rewrites += 1
+          if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
+        },
+        wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
+      })
+      expect(await lake.differences()).toEqual([])
+      expect(rewrites).toBe(2)
+      expect(details).toMatchObject({ carried_over_deletes_count: 0, rows_deleted: 3, failed_data_files_count: 0 })
+      await expectNoLeftovers(lake)
+    },
+  )
 
   it('does only the group again whose file was replaced', async () => {
     const random = createRandom(7)
