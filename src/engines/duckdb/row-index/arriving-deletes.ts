@@ -4,6 +4,7 @@ import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 
 import { inputOfKey, loadPositionDeletes } from '../deletes/position-deletes.ts'
 import type { ScanInput } from '../scan/inputs.ts'
+import { requireReadable } from '../scan/read-checks.ts'
 import type { StageContext } from '../scan/stage-context.ts'
 
 /** Temporary table of the positions that position deletes and deletion vectors remove now; may repeat a position. */
@@ -41,7 +42,12 @@ export class ArrivingDeletes {
   async update(tasks: readonly FileScanTask[]): Promise<readonly number[]> {
     const pending = this.#inputs.flatMap((input, at) => this.#pending(input, tasks[at]?.deletes ?? []))
     if (pending.length === 0) return []
-    const { run } = this.#context
+    const { run, metadata } = this.#context
+    // equality deletes that arrive apply to the new files and are not read
+    requireReadable(
+      metadata,
+      pending.map(({ input, refs }) => ({ ...input.task, deletes: refs })),
+    )
     const reset = pending.filter(({ isComplete }) => isComplete).map(({ input }) => input.index)
     if (reset.length > 0) {
       await run.execute(`DELETE FROM ${LIVE_DELETES} WHERE ${inputOfKey('k')} IN (${reset.join(', ')})`)
