@@ -8,7 +8,8 @@ import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { encodeDeletionVectorFile, readDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { PositionBitmap } from '../../iceberg/puffin/position-bitmap.ts'
-import { fileKey } from '../../iceberg/scan/file-scope.ts'
+import { DeleteComparison } from '../../iceberg/scan/delete-comparison.ts'
+import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
@@ -69,9 +70,9 @@ export class CarryOver {
 
   /** The deletes that the groups include, for their commit. */
   deletesOf(groups: readonly RewrittenGroup[]): IncludedDeletes {
-    const included = new Map<string, ReadonlySet<string>>()
+    const included = new Map<string, readonly DeleteFileRef[]>()
     for (const { inputs } of groups.map((group) => this.#stateOf(group))) {
-      for (const task of inputs) included.set(task.dataFile.filePath, positionDeleteKeys(task))
+      for (const { dataFile, deletes } of inputs) included.set(dataFile.filePath, deletes)
     }
     return { included, carried: groups.flatMap((group) => this.#stateOf(group).carried) }
   }
@@ -196,9 +197,10 @@ export class CarryOver {
     }
   }
 
-  #changeOf(group: RewrittenGroup, { table, tasks }: Fresh): GroupChange {
+  #changeOf(group: RewrittenGroup, fresh: Fresh): GroupChange {
+    const { table, tasks } = fresh
     const { inputs, carried, formatVersion } = this.#stateOf(group)
-    const changes = new Set(inputs.map((task) => changeOf(task, tasks.get(task.dataFile.filePath))))
+    const changes = new Set(inputs.map((task) => changeOf(task, tasks.get(task.dataFile.filePath), fresh)))
     if (changes.has('lost')) return 'lost'
     const isStale = carried.length > 0 && formatVersion !== table.metadata.formatVersion
     return changes.has('deletes') || isStale ? 'deletes' : 'none'
@@ -216,14 +218,25 @@ export class CarryOver {
   async #load(): Promise<Fresh> {
     const table = await this.#input.reload()
     const tasks = await planFiles(table)
-    return { table, tasks: new Map(tasks.map((task) => [task.dataFile.filePath, task])) }
+    return {
+      table,
+      tasks: new Map(tasks.map((task) => [task.dataFile.filePath, task])),
+      positionDeletes: new DeleteComparison('position-deletes'),
+      equalityDeletes: new DeleteComparison('equality-deletes'),
+    }
   }
 }
 
 /** The table as it is now, and its data files by location. */
-interface Fresh {
+interface Fresh extends Comparisons {
   readonly table: Table
   readonly tasks: ReadonlyMap<string, FileScanTask>
+}
+
+/** Compare the deletes of now with those that groups take account of. */
+interface Comparisons {
+  readonly positionDeletes: DeleteComparison
+  readonly equalityDeletes: DeleteComparison
 }
 
 interface ToWrite {
@@ -231,15 +244,15 @@ interface ToWrite {
   readonly location: Extract<RowLocation, { kind: 'located' }>
 }
 
-function changeOf(planned: FileScanTask, now: FileScanTask | undefined): GroupChange {
+function changeOf(
+  planned: FileScanTask,
+  now: FileScanTask | undefined,
+  { positionDeletes, equalityDeletes }: Comparisons,
+): GroupChange {
   if (now === undefined || !isSameFile(planned, now)) return 'lost'
-  const still = new Set(now.deletes.map(({ file }) => fileKey(file)))
-  const lostDelete = planned.deletes.some(
-    ({ file }) => file.content === 'equality-deletes' && !still.has(fileKey(file)),
-  )
-  if (lostDelete) return 'lost'
-  const [before, after] = [positionDeleteKeys(planned), positionDeleteKeys(now)]
-  return before.size === after.size && [...after].every((key) => before.has(key)) ? 'none' : 'deletes'
+  if (equalityDeletes.compare(planned.deletes, now.deletes).removed.length > 0) return 'lost'
+  const { added, removed } = positionDeletes.compare(planned.deletes, now.deletes)
+  return added.length === 0 && removed.length === 0 ? 'none' : 'deletes'
 }
 
 function isSameFile(planned: FileScanTask, now: FileScanTask): boolean {
@@ -248,10 +261,6 @@ function isSameFile(planned: FileScanTask, now: FileScanTask): boolean {
     now.dataFile.recordCount === planned.dataFile.recordCount &&
     now.sequenceNumber === planned.sequenceNumber
   )
-}
-
-function positionDeleteKeys({ deletes }: FileScanTask): ReadonlySet<string> {
-  return new Set(deletes.filter(({ file }) => file.content === 'position-deletes').map(({ file }) => fileKey(file)))
 }
 
 /** Writes one Puffin file with a deletion vector for each new file that has deleted rows, and reads it back. */
