@@ -197,8 +197,11 @@ async function resolveConflict(
   round: Round,
   { candidates, attempt }: { readonly candidates: readonly RewrittenGroup[]; readonly attempt: number },
 ): Promise<readonly RewrittenGroup[]> {
+  const { onConflict, partialProgress } = run.plan.options
+  // one commit was asked for: it fails as a whole
+  if (onConflict === 'fail' && !partialProgress) return candidates
   try {
-    const isCarrying = run.plan.options.onConflict === 'carry_over' && attempt < MAX_CARRIES
+    const isCarrying = onConflict === 'carry_over' && attempt < MAX_CARRIES
     if (isCarrying) return await round.carry.update(candidates)
     const changed = await round.carry.findChanged(candidates)
     return changed.length > 0 ? changed : candidates

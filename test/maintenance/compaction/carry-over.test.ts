@@ -275,6 +275,41 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
     await expectNoLeftovers(lake)
   })
 
+  it('commits no group when a delete hits one of several and conflicts must fail', async () => {
+    const random = createRandom(8)
+    const lake = await createLake(random, formatVersion)
+    const attempt = compact(lake, {
+      request: { on_conflict: 'fail', max_file_group_input_files: 2 },
+      write: async (moment, time) => {
+        if (moment === 'after rewrite' && time === 2) await lake.delete(random, 1)
+      },
+    })
+    await expect(attempt).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    const { snapshots } = (await lake.load()).metadata
+    expect(snapshots.map(({ summary }) => summary?.['operation'])).not.toContain('replace')
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
+  it('commits the other groups when a delete hits one, conflicts must fail and progress is partial', async () => {
+    const random = createRandom(8)
+    const lake = await createLake(random, formatVersion)
+    const details = await compact(lake, {
+      request: {
+        on_conflict: 'fail',
+        max_file_group_input_files: 2,
+        partial_progress: true,
+        partial_progress_max_commits: 1,
+      },
+      write: async (moment, time) => {
+        if (moment === 'after rewrite' && time === 2) await lake.delete(random, 1)
+      },
+    })
+    expect(details).toMatchObject({ rewritten_data_files_count: 2, failed_data_files_count: 2, commits_count: 1 })
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
   it('ends when its index is opened and the caller cancels', async () => {
     const random = createRandom(9)
     const lake = await createLake(random, formatVersion)
