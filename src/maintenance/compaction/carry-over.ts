@@ -107,15 +107,19 @@ export class CarryOver {
     for (const group of groups) {
       const change = this.#changeOf(group, fresh)
       if (change === 'lost') lost.add(group)
-      if (change !== 'deletes' || lost.has(group)) continue
-      throwIfCancelled(this.#input.signal)
-      if (!(await this.#tryCarry(() => this.#carry(group, fresh)))) lost.add(group)
+      if (change === 'deletes' && !lost.has(group)) {
+        throwIfCancelled(this.#input.signal)
+        if (!(await this.#tryCarry(() => this.#carry(group, fresh)))) lost.add(group)
+      }
+      // copies and temporary tables need space that the other groups may need
+      if (lost.has(group)) await this.#closeIndexes([group])
     }
     return groups.filter((group) => lost.has(group))
   }
 
-  /** Deletes the carried files of groups that are not committed. */
+  /** Deletes the carried files of groups that are not committed, and what the engine stored for them. */
   async discard(groups: readonly RewrittenGroup[]): Promise<void> {
+    await this.#closeIndexes(groups)
     const states = groups.map((group) => this.#stateOf(group))
     await deleteFiles(
       this.#input.start.io,
@@ -125,7 +129,13 @@ export class CarryOver {
 
   /** Closes what the engine opened. */
   async close(): Promise<void> {
-    const open = [...this.#states.values()].flatMap(({ index }) => index ?? [])
+    await this.#closeIndexes([...this.#states.keys()])
+  }
+
+  async #closeIndexes(groups: readonly RewrittenGroup[]): Promise<void> {
+    const states = groups.map((group) => this.#stateOf(group))
+    const open = states.flatMap(({ index }) => index ?? [])
+    for (const state of states) delete state.index
     await Promise.allSettled(open.map((index) => index.close()))
   }
 

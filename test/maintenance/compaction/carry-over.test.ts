@@ -310,6 +310,42 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
     await expectNoLeftovers(lake)
   })
 
+  it('closes the index of a group before the others are committed when the group is lost', async () => {
+    const random = createRandom(12)
+    const lake = await createLake(random, formatVersion)
+    const events: string[] = []
+    let opened = 0
+    await compact(lake, {
+      request: { max_file_group_input_files: 2 },
+      write: async (moment, time) => {
+        if (moment === 'staged') events.push('staged')
+        if (moment === 'after rewrite' && time === 2) for (let n = 0; n < 4; n += 1) await lake.delete(random, 4)
+      },
+      wrap: (engine) => ({
+        ...engine,
+        async openRowIndex(task, options) {
+          const index = await engine.openRowIndex(task, options)
+          opened += 1
+          const number = opened
+          events.push(`opened ${number}`)
+          return {
+            locate: async (inputs) =>
+              number === 1 ? { kind: 'impossible', reason: 'as the test wanted' } : index.locate(inputs),
+            writePositionDeletes: (output) => index.writePositionDeletes(output),
+            close: () => {
+              events.push(`closed ${number}`)
+              return index.close()
+            },
+          }
+        },
+      }),
+    })
+    // the group is rewritten again and committed last
+    expect(events).toEqual(['opened 1', 'opened 2', 'closed 1', 'staged', 'closed 2', 'staged'])
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
   it('ends when its index is opened and the caller cancels', async () => {
     const random = createRandom(9)
     const lake = await createLake(random, formatVersion)
