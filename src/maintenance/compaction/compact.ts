@@ -185,7 +185,7 @@ async function commitRewritten(
     cause = conflict
     const lost = await resolveConflict(run, round, { candidates, attempt })
     await discard(round, lost)
-    conflicting.push(...lost.map(({ group }) => group))
+    for (const { group } of lost) conflicting.push(group)
     candidates = candidates.filter((candidate) => !lost.includes(candidate))
   }
   return { conflicting, cause }

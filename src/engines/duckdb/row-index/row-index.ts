@@ -14,7 +14,7 @@ import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
 import { RowSource } from '../scan/row-source.ts'
 import type { RowColumns } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { NO_LIMIT, planWidth } from '../scan/width.ts'
+import { maxVectorBytes, NO_LIMIT, planWidth } from '../scan/width.ts'
 import { textOf } from '../session/result-values.ts'
 import { quoteText } from '../session/sql-text.ts'
 import { rowHash, rowIdentity, scanColumns } from '../verification/row-hash.ts'
@@ -103,7 +103,7 @@ export class DuckDbRowIndex implements RowIndex {
           properties,
           newLocation: (n) => newLocation(start + n),
         })
-        written.push(...files)
+        for (const file of files) written.push(file)
       }
       return written
     } catch (error) {
@@ -254,7 +254,7 @@ async function storeKeys({ run }: StageContext, { table, rows, inputs, key, colu
     const type = key === 'row-id' ? 'BIGINT' : 'UBIGINT'
     return run.execute(`CREATE TEMP TABLE ${table} (k BIGINT, h ${type})`)
   }
-  const { isForOneThread } = planWidth(run, Math.max(...inputs.map(({ vectorBytes }) => vectorBytes)))
+  const { isForOneThread } = planWidth(run, maxVectorBytes(inputs))
   const limit = isForOneThread ? ` LIMIT ${NO_LIMIT}` : ''
   const hash = key === 'row-id' ? `s.c${ROW_ID.id}` : rowHash(scanColumns(hashedFields(columns)))
   await run.execute(

@@ -124,7 +124,7 @@ async function writeRemainingData({ producer, manifests, live, wanted }: Checked
     if (live.affected.has(manifest)) {
       const filtered = await removeFromManifest(producer, manifest, (file) => wanted.has(file.filePath))
       remaining.push(filtered.manifest)
-      removed.push(...filtered.removed)
+      for (const file of filtered.removed) removed.push(file)
     } else remaining.push(manifest)
   }
   return { manifests: remaining, removed }
@@ -146,7 +146,7 @@ async function writeRemainingDeletes(rewrite: CheckedRewrite): Promise<Remaining
     if (needless.size > 0) {
       const filtered = await removeFromManifest(producer, manifest, (file) => needless.has(fileKey(file)))
       remaining.push(filtered.manifest)
-      removed.push(...filtered.removed)
+      for (const file of filtered.removed) removed.push(file)
     } else remaining.push(manifest)
   }
   return { manifests: remaining, removed }
