@@ -43,7 +43,7 @@ import { LAST_UPDATED, ROW_ID } from './scan/row-lineage.ts'
 import { readRowObjects } from './scan/row-objects.ts'
 import { RowSource } from './scan/row-source.ts'
 import { openInputs } from './scan/inputs.ts'
-import { planWidth } from './scan/width.ts'
+import { maxVectorBytes, planWidth } from './scan/width.ts'
 import type { ScanInput } from './scan/inputs.ts'
 import { DuckDbRowIndex } from './row-index/row-index.ts'
 import { ScratchFolder } from './session/scratch.ts'
@@ -278,7 +278,7 @@ async function rewriteFiles(
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {
-    const { isForOneThread } = planWidth(run, widest(inputs))
+    const { isForOneThread } = planWidth(run, maxVectorBytes(inputs))
     const values = verifyValues
       ? await verifyRewrite(context, { source, files, ...columns, isForOneThread })
       : undefined
@@ -302,12 +302,8 @@ function rowSizes(
   return {
     bytesPerRow: perRow(({ file }) => file.fileSizeInBytes),
     memoryPerRow: perRow(({ memoryBytes }) => memoryBytes),
-    vectorBytes: widest(inputs),
+    vectorBytes: maxVectorBytes(inputs),
   }
-}
-
-function widest(inputs: readonly ScanInput[]): number {
-  return inputs.reduce((most, { vectorBytes }) => Math.max(most, vectorBytes), 0)
 }
 
 function reporter(rowsTotal: number, onProgress?: (progress: EngineProgress) => void): (fraction: number) => void {

@@ -60,7 +60,7 @@ export class EitherFileIO implements FileIO {
     const failures: DeletionFailure[] = []
     for (const io of [this.#main, this.#other]) {
       const own = locations.filter((location) => this.#of(location) === io)
-      failures.push(...(await deleteFrom(io, own)))
+      for (const failure of await deleteFrom(io, own)) failures.push(failure)
     }
     return failures
   }

@@ -203,8 +203,10 @@ function toPlan(
   const unused =
     request.cleanExpiredMetadata === true ? unusedMetadata(metadata, kept, used) : { schemaIds: [], specIds: [] }
   const expiredSnapshotIds = expired.map((snapshot) => snapshot.snapshotId)
-  const updates: TableUpdate[] = removedRefs.map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }))
-  updates.push(...statisticsUpdates(metadata, new Set(expiredSnapshotIds)))
+  const updates: TableUpdate[] = [
+    ...removedRefs.map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }) as const),
+    ...statisticsUpdates(metadata, new Set(expiredSnapshotIds)),
+  ]
   if (expired.length > 0) updates.push({ action: 'remove-snapshots', 'snapshot-ids': expiredSnapshotIds })
   if (unused.specIds.length > 0) updates.push({ action: 'remove-partition-specs', 'spec-ids': unused.specIds })
   if (unused.schemaIds.length > 0) updates.push({ action: 'remove-schemas', 'schema-ids': unused.schemaIds })

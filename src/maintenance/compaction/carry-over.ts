@@ -8,7 +8,8 @@ import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { encodeDeletionVectorFile, readDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { PositionBitmap } from '../../iceberg/puffin/position-bitmap.ts'
-import { fileKey } from '../../iceberg/scan/file-scope.ts'
+import { DeleteComparison } from '../../iceberg/scan/delete-comparison.ts'
+import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
@@ -44,7 +45,14 @@ interface GroupState {
 type GroupChange = 'none' | 'deletes' | 'lost'
 
 /** After these errors a group is done again: a needed file is gone or cannot be read, or the index needs too much memory or disk. */
-const CANNOT_CARRY = ['FILE_NOT_FOUND', 'UNSUPPORTED', 'ENGINE_FAILED', 'NO_SPACE'] as const
+const CANNOT_CARRY = [
+  'FILE_NOT_FOUND',
+  'CORRUPT_FILE',
+  'UNSUPPORTED',
+  'ENGINE_FAILED',
+  'NO_SPACE',
+  'LIMIT_EXCEEDED',
+] as const
 
 /**
  * Carries deletes over to the new files of rewritten groups, in the order of events: a commit was refused; {@link update} compares
@@ -62,9 +70,9 @@ export class CarryOver {
 
   /** The deletes that the groups include, for their commit. */
   deletesOf(groups: readonly RewrittenGroup[]): IncludedDeletes {
-    const included = new Map<string, ReadonlySet<string>>()
+    const included = new Map<string, readonly DeleteFileRef[]>()
     for (const { inputs } of groups.map((group) => this.#stateOf(group))) {
-      for (const task of inputs) included.set(task.dataFile.filePath, positionDeleteKeys(task))
+      for (const { dataFile, deletes } of inputs) included.set(dataFile.filePath, deletes)
     }
     return { included, carried: groups.flatMap((group) => this.#stateOf(group).carried) }
   }
@@ -99,15 +107,19 @@ export class CarryOver {
     for (const group of groups) {
       const change = this.#changeOf(group, fresh)
       if (change === 'lost') lost.add(group)
-      if (change !== 'deletes' || lost.has(group)) continue
-      throwIfCancelled(this.#input.signal)
-      if (!(await this.#tryCarry(() => this.#carry(group, fresh)))) lost.add(group)
+      if (change === 'deletes' && !lost.has(group)) {
+        throwIfCancelled(this.#input.signal)
+        if (!(await this.#tryCarry(() => this.#carry(group, fresh)))) lost.add(group)
+      }
+      // copies and temporary tables need space that the other groups may need
+      if (lost.has(group)) await this.#closeIndexes([group])
     }
     return groups.filter((group) => lost.has(group))
   }
 
-  /** Deletes the carried files of groups that are not committed. */
+  /** Deletes the carried files of groups that are not committed, and what the engine stored for them. */
   async discard(groups: readonly RewrittenGroup[]): Promise<void> {
+    await this.#closeIndexes(groups)
     const states = groups.map((group) => this.#stateOf(group))
     await deleteFiles(
       this.#input.start.io,
@@ -117,7 +129,13 @@ export class CarryOver {
 
   /** Closes what the engine opened. */
   async close(): Promise<void> {
-    const open = [...this.#states.values()].flatMap(({ index }) => index ?? [])
+    await this.#closeIndexes([...this.#states.keys()])
+  }
+
+  async #closeIndexes(groups: readonly RewrittenGroup[]): Promise<void> {
+    const states = groups.map((group) => this.#stateOf(group))
+    const open = states.flatMap(({ index }) => index ?? [])
+    for (const state of states) delete state.index
     await Promise.allSettled(open.map((index) => index.close()))
   }
 
@@ -189,9 +207,10 @@ export class CarryOver {
     }
   }
 
-  #changeOf(group: RewrittenGroup, { table, tasks }: Fresh): GroupChange {
+  #changeOf(group: RewrittenGroup, fresh: Fresh): GroupChange {
+    const { table, tasks } = fresh
     const { inputs, carried, formatVersion } = this.#stateOf(group)
-    const changes = new Set(inputs.map((task) => changeOf(task, tasks.get(task.dataFile.filePath))))
+    const changes = new Set(inputs.map((task) => changeOf(task, tasks.get(task.dataFile.filePath), fresh)))
     if (changes.has('lost')) return 'lost'
     const isStale = carried.length > 0 && formatVersion !== table.metadata.formatVersion
     return changes.has('deletes') || isStale ? 'deletes' : 'none'
@@ -209,14 +228,25 @@ export class CarryOver {
   async #load(): Promise<Fresh> {
     const table = await this.#input.reload()
     const tasks = await planFiles(table)
-    return { table, tasks: new Map(tasks.map((task) => [task.dataFile.filePath, task])) }
+    return {
+      table,
+      tasks: new Map(tasks.map((task) => [task.dataFile.filePath, task])),
+      positionDeletes: new DeleteComparison('position-deletes'),
+      equalityDeletes: new DeleteComparison('equality-deletes'),
+    }
   }
 }
 
 /** The table as it is now, and its data files by location. */
-interface Fresh {
+interface Fresh extends Comparisons {
   readonly table: Table
   readonly tasks: ReadonlyMap<string, FileScanTask>
+}
+
+/** Compare the deletes of now with those that groups take account of. */
+interface Comparisons {
+  readonly positionDeletes: DeleteComparison
+  readonly equalityDeletes: DeleteComparison
 }
 
 interface ToWrite {
@@ -224,15 +254,15 @@ interface ToWrite {
   readonly location: Extract<RowLocation, { kind: 'located' }>
 }
 
-function changeOf(planned: FileScanTask, now: FileScanTask | undefined): GroupChange {
+function changeOf(
+  planned: FileScanTask,
+  now: FileScanTask | undefined,
+  { positionDeletes, equalityDeletes }: Comparisons,
+): GroupChange {
   if (now === undefined || !isSameFile(planned, now)) return 'lost'
-  const still = new Set(now.deletes.map(({ file }) => fileKey(file)))
-  const lostDelete = planned.deletes.some(
-    ({ file }) => file.content === 'equality-deletes' && !still.has(fileKey(file)),
-  )
-  if (lostDelete) return 'lost'
-  const [before, after] = [positionDeleteKeys(planned), positionDeleteKeys(now)]
-  return before.size === after.size && [...after].every((key) => before.has(key)) ? 'none' : 'deletes'
+  if (equalityDeletes.compare(planned.deletes, now.deletes).removed.length > 0) return 'lost'
+  const { added, removed } = positionDeletes.compare(planned.deletes, now.deletes)
+  return added.length === 0 && removed.length === 0 ? 'none' : 'deletes'
 }
 
 function isSameFile(planned: FileScanTask, now: FileScanTask): boolean {
@@ -241,10 +271,6 @@ function isSameFile(planned: FileScanTask, now: FileScanTask): boolean {
     now.dataFile.recordCount === planned.dataFile.recordCount &&
     now.sequenceNumber === planned.sequenceNumber
   )
-}
-
-function positionDeleteKeys({ deletes }: FileScanTask): ReadonlySet<string> {
-  return new Set(deletes.filter(({ file }) => file.content === 'position-deletes').map(({ file }) => fileKey(file)))
 }
 
 /** Writes one Puffin file with a deletion vector for each new file that has deleted rows, and reads it back. */

@@ -185,7 +185,7 @@ async function commitRewritten(
     cause = conflict
     const lost = await resolveConflict(run, round, { candidates, attempt })
     await discard(round, lost)
-    conflicting.push(...lost.map(({ group }) => group))
+    for (const { group } of lost) conflicting.push(group)
     candidates = candidates.filter((candidate) => !lost.includes(candidate))
   }
   return { conflicting, cause }
@@ -197,8 +197,11 @@ async function resolveConflict(
   round: Round,
   { candidates, attempt }: { readonly candidates: readonly RewrittenGroup[]; readonly attempt: number },
 ): Promise<readonly RewrittenGroup[]> {
+  const { onConflict, partialProgress } = run.plan.options
+  // one commit was asked for: it fails as a whole
+  if (onConflict === 'fail' && !partialProgress) return candidates
   try {
-    const isCarrying = run.plan.options.onConflict === 'carry_over' && attempt < MAX_CARRIES
+    const isCarrying = onConflict === 'carry_over' && attempt < MAX_CARRIES
     if (isCarrying) return await round.carry.update(candidates)
     const changed = await round.carry.findChanged(candidates)
     return changed.length > 0 ? changed : candidates

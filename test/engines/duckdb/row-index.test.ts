@@ -187,6 +187,45 @@ describe.each([2, 3] as const)('a row index of format version %i', (formatVersio
     expect(lake.leftovers().filter((path) => path.startsWith(lake.scratch))).toEqual([])
   })
 
+  it('refuses position deletes in a format that it cannot read', async () => {
+    const input = await numbers(0)
+    const { index } = await rewriteAndIndex(shape, [input])
+    const [now] = await deleted([input], [[0, 1]])
+    const orc = now?.deletes.map((ref) => ({ ...ref, file: { ...ref.file, fileFormat: 'orc' as const } })) ?? []
+    await expect(index.locate([{ ...input, deletes: orc }])).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    await index.close()
+  })
+
+  it('accepts equality deletes in a format that it cannot read, because it does not read them', async () => {
+    const input = await numbers(0)
+    const { index } = await rewriteAndIndex(shape, [input])
+    const equality = await lake.equalityDeletes('SELECT 4::INTEGER AS id', '{id: 1}', [1], 2)
+    const orc = { ...equality, file: { ...equality.file, fileFormat: 'orc' as const } }
+    const [now] = await deleted([input], [[0, 1]])
+    const deletes = [orc, ...(now?.deletes ?? [])]
+    expect(located(await index.locate([{ ...input, deletes }])).rows).toBe(1)
+    await index.close()
+  })
+
+  it('keeps no copy of data files while it is open', async () => {
+    const input = await lake.data(
+      'SELECT 7::INTEGER AS id FROM range(10)',
+      '{id: 1}',
+      formatVersion === 3 ? { firstRowId: 10 } : {},
+    )
+    const { files, index } = await rewriteAndIndex(shape, [input])
+    const staged = (): string[] =>
+      lake.leftovers().filter((path) => path.endsWith('.parquet') && path.startsWith(lake.scratch))
+    expect(staged()).toEqual([])
+    const first = await deleted([input], [[0, 1]])
+    expect(located(await index.locate(first)).rows).toBe(1)
+    const location = await index.locate(await deleted(first, [[0, 2]]))
+    expect(await remaining(files, location, 'id')).toEqual(Array(8).fill('7'))
+    // the delete files themselves are small
+    expect(staged().filter((path) => !/\/a\d+_\d+\.parquet$/.test(path))).toEqual([])
+    await index.close()
+  })
+
   it('reports a delete file that is gone', async () => {
     const input = await numbers(0)
     const { index } = await rewriteAndIndex(shape, [input])

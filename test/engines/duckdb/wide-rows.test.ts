@@ -1,5 +1,6 @@
 import { afterAll, expect, it } from 'vitest'
 import { createDuckDbEngine } from '../../../src/engines/duckdb/duckdb-engine.ts'
+import { maxVectorBytes } from '../../../src/engines/duckdb/scan/width.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
 import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
 import { LONG } from '../../support/effort.ts'
@@ -112,4 +113,9 @@ it('a rewrite of texts that exceed its memory names the setting to change', asyn
       message: expect.stringContaining('ENGINE_MEMORY_LIMIT'),
     })
   })
+})
+
+it('maxVectorBytes accepts more files than a call has arguments', () => {
+  const files = Array.from({ length: 300_000 }, (_, at) => ({ vectorBytes: at % 1000 }))
+  expect([maxVectorBytes(files), maxVectorBytes([])]).toEqual([999, 0])
 })

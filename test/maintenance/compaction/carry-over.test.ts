@@ -222,22 +222,25 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
     await expectNoLeftovers(lake)
   })
 
-  it.each(['ENGINE_FAILED', 'FILE_NOT_FOUND'] as const)('rewrites again when its index ends with %s', async (code) => {
-    const random = createRandom(11)
-    const lake = await createLake(random, formatVersion)
-    let rewrites = 0
-    const details = await compact(lake, {
-      write: async (moment, time) => {
-        if (moment === 'before rewrite') rewrites += 1
-        if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
-      },
-      wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
-    })
-    expect(await lake.differences()).toEqual([])
-    expect(rewrites).toBe(2)
-    expect(details).toMatchObject({ carried_over_deletes_count: 0, rows_deleted: 3, failed_data_files_count: 0 })
-    await expectNoLeftovers(lake)
-  })
+  it.each(['ENGINE_FAILED', 'FILE_NOT_FOUND', 'UNSUPPORTED', 'NO_SPACE', 'LIMIT_EXCEEDED', 'CORRUPT_FILE'] as const)(
+    'rewrites again when its index ends with %s',
+    async (code) => {
+      const random = createRandom(11)
+      const lake = await createLake(random, formatVersion)
+      let rewrites = 0
+      const details = await compact(lake, {
+        write: async (moment, time) => {
+          if (moment === 'before rewrite') rewrites += 1
+          if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
+        },
+        wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
+      })
+      expect(await lake.differences()).toEqual([])
+      expect(rewrites).toBe(2)
+      expect(details).toMatchObject({ carried_over_deletes_count: 0, rows_deleted: 3, failed_data_files_count: 0 })
+      await expectNoLeftovers(lake)
+    },
+  )
 
   it('does only the group again whose file was replaced', async () => {
     const random = createRandom(7)
@@ -268,6 +271,77 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
       },
     })
     await expect(attempt).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
+  it('commits no group when a delete hits one of several and conflicts must fail', async () => {
+    const random = createRandom(8)
+    const lake = await createLake(random, formatVersion)
+    const attempt = compact(lake, {
+      request: { on_conflict: 'fail', max_file_group_input_files: 2 },
+      write: async (moment, time) => {
+        if (moment === 'after rewrite' && time === 2) await lake.delete(random, 1)
+      },
+    })
+    await expect(attempt).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    const { snapshots } = (await lake.load()).metadata
+    expect(snapshots.map(({ summary }) => summary?.['operation'])).not.toContain('replace')
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
+  it('commits the other groups when a delete hits one, conflicts must fail and progress is partial', async () => {
+    const random = createRandom(8)
+    const lake = await createLake(random, formatVersion)
+    const details = await compact(lake, {
+      request: {
+        on_conflict: 'fail',
+        max_file_group_input_files: 2,
+        partial_progress: true,
+        partial_progress_max_commits: 1,
+      },
+      write: async (moment, time) => {
+        if (moment === 'after rewrite' && time === 2) await lake.delete(random, 1)
+      },
+    })
+    expect(details).toMatchObject({ rewritten_data_files_count: 2, failed_data_files_count: 2, commits_count: 1 })
+    expect(await lake.differences()).toEqual([])
+    await expectNoLeftovers(lake)
+  })
+
+  it('closes the index of a group before the others are committed when the group is lost', async () => {
+    const random = createRandom(12)
+    const lake = await createLake(random, formatVersion)
+    const events: string[] = []
+    let opened = 0
+    await compact(lake, {
+      request: { max_file_group_input_files: 2 },
+      write: async (moment, time) => {
+        if (moment === 'staged') events.push('staged')
+        if (moment === 'after rewrite' && time === 2) for (let n = 0; n < 4; n += 1) await lake.delete(random, 4)
+      },
+      wrap: (engine) => ({
+        ...engine,
+        async openRowIndex(task, options) {
+          const index = await engine.openRowIndex(task, options)
+          opened += 1
+          const number = opened
+          events.push(`opened ${number}`)
+          return {
+            locate: async (inputs) =>
+              number === 1 ? { kind: 'impossible', reason: 'as the test wanted' } : index.locate(inputs),
+            writePositionDeletes: (output) => index.writePositionDeletes(output),
+            close: () => {
+              events.push(`closed ${number}`)
+              return index.close()
+            },
+          }
+        },
+      }),
+    })
+    // the group is rewritten again and committed last
+    expect(events).toEqual(['opened 1', 'opened 2', 'closed 1', 'staged', 'closed 2', 'staged'])
     expect(await lake.differences()).toEqual([])
     await expectNoLeftovers(lake)
   })

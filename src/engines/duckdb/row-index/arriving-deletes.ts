@@ -1,9 +1,10 @@
-import { fileKey } from '../../../iceberg/scan/file-scope.ts'
+import { DeleteComparison } from '../../../iceberg/scan/delete-comparison.ts'
 import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 
 import { inputOfKey, loadPositionDeletes } from '../deletes/position-deletes.ts'
 import type { ScanInput } from '../scan/inputs.ts'
+import { requireReadable } from '../scan/read-checks.ts'
 import type { StageContext } from '../scan/stage-context.ts'
 
 /** Temporary table of the positions that position deletes and deletion vectors remove now; may repeat a position. */
@@ -12,6 +13,8 @@ export const LIVE_DELETES = 'live_deletes'
 /** Deletes to read for an input; `isComplete`: they replace what was read before. */
 interface PendingDeletes {
   readonly input: ScanInput
+  /** All deletes that apply to it now. */
+  readonly now: readonly DeleteFileRef[]
   readonly refs: readonly DeleteFileRef[]
   readonly isComplete: boolean
 }
@@ -20,8 +23,8 @@ interface PendingDeletes {
 export class ArrivingDeletes {
   readonly #context: StageContext
   readonly #inputs: readonly ScanInput[]
-  /** Keys of the delete files whose positions are in the table, by input. */
-  readonly #loaded = new Map<ScanInput, ReadonlySet<string>>()
+  /** The deletes whose positions are in the table, by input; inputs share lists. */
+  readonly #loaded = new Map<ScanInput, readonly DeleteFileRef[]>()
   #loads = 0
 
   private constructor(context: StageContext, inputs: readonly ScanInput[]) {
@@ -39,30 +42,30 @@ export class ArrivingDeletes {
    * delete files changed; the first time of all.
    */
   async update(tasks: readonly FileScanTask[]): Promise<readonly number[]> {
-    const pending = this.#inputs.flatMap((input, at) => this.#pending(input, tasks[at]?.deletes ?? []))
+    const comparison = new DeleteComparison('position-deletes')
+    const pending = this.#inputs.flatMap((input, at) => this.#pending(input, tasks[at]?.deletes ?? [], comparison))
     if (pending.length === 0) return []
-    const { run } = this.#context
+    const { run, metadata } = this.#context
+    // equality deletes that arrive apply to the new files and are not read
+    requireReadable(
+      metadata,
+      pending.map(({ input, refs }) => ({ ...input.task, deletes: refs })),
+    )
     const reset = pending.filter(({ isComplete }) => isComplete).map(({ input }) => input.index)
     if (reset.length > 0) {
       await run.execute(`DELETE FROM ${LIVE_DELETES} WHERE ${inputOfKey('k')} IN (${reset.join(', ')})`)
     }
     await this.#load(pending.filter(({ refs }) => refs.length > 0))
-    for (const { input } of pending) {
-      const deletes = tasks[this.#inputs.indexOf(input)]?.deletes ?? []
-      this.#loaded.set(input, new Set(positionDeletes(deletes).map(({ file }) => fileKey(file))))
-    }
+    for (const { input, now } of pending) this.#loaded.set(input, now)
     return pending.map(({ input }) => input.index)
   }
 
-  #pending(input: ScanInput, deletes: readonly DeleteFileRef[]): readonly PendingDeletes[] {
-    const refs = positionDeletes(deletes)
+  #pending(input: ScanInput, now: readonly DeleteFileRef[], comparison: DeleteComparison): readonly PendingDeletes[] {
     const loaded = this.#loaded.get(input)
-    if (loaded === undefined) return [{ input, refs, isComplete: true }]
-    const now = new Set(refs.map(({ file }) => fileKey(file)))
-    const added = refs.filter(({ file }) => !loaded.has(fileKey(file)))
-    const isComplete = [...loaded].some((key) => !now.has(key))
-    if (isComplete) return [{ input, refs, isComplete }]
-    return added.length === 0 ? [] : [{ input, refs: added, isComplete }]
+    if (loaded === undefined) return [{ input, now, refs: positionDeletes(now), isComplete: true }]
+    const { added, removed } = comparison.compare(loaded, now)
+    if (removed.length > 0) return [{ input, now, refs: positionDeletes(now), isComplete: true }]
+    return added.length === 0 ? [] : [{ input, now, refs: added, isComplete: false }]
   }
 
   async #load(pending: readonly PendingDeletes[]): Promise<void> {

@@ -14,7 +14,7 @@ import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
 import { RowSource } from '../scan/row-source.ts'
 import type { RowColumns } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { NO_LIMIT, planWidth } from '../scan/width.ts'
+import { maxVectorBytes, NO_LIMIT, planWidth } from '../scan/width.ts'
 import { textOf } from '../session/result-values.ts'
 import { quoteText } from '../session/sql-text.ts'
 import { rowHash, rowIdentity, scanColumns } from '../verification/row-hash.ts'
@@ -43,16 +43,14 @@ export class DuckDbRowIndex implements RowIndex {
   readonly #context: StageContext
   readonly #task: RowIndexTask
   readonly #key: RowKey
-  /** The new rows as SQL, with their positions. */
-  readonly #written: string | undefined
   readonly #arriving: ArrivingDeletes
   readonly #onClose: () => Promise<void>
+  #reads = 0
 
   private constructor(parts: IndexParts) {
     this.#context = parts.context
     this.#task = parts.task
     this.#key = parts.key
-    this.#written = parts.written
     this.#arriving = parts.arriving
     this.#onClose = parts.onClose
   }
@@ -69,8 +67,7 @@ export class DuckDbRowIndex implements RowIndex {
     const written = await openWritten(context, task.files)
     const newRows = written.rows?.liveRows(columns)
     await storeKeys(context, { table: 'new_rows', rows: newRows, inputs: written.inputs, key, columns })
-    // row ids are unique, so that new files are not read again
-    if (key === 'row-id') await removeStaged(written.inputs)
+    await removeStaged(written.inputs)
     await requireSameCount(context, task)
     for (const statement of TABLES.split(';')) await run.execute(statement)
     await run.execute('CREATE TEMP TABLE carried AS SELECT k, h FROM new_rows WHERE false')
@@ -80,7 +77,7 @@ export class DuckDbRowIndex implements RowIndex {
     )
     if (hasDeletes) await run.execute(`INSERT INTO settled SELECT k FROM ${POSITION_DELETES}`)
     const arriving = await ArrivingDeletes.create(context, inputs)
-    return new DuckDbRowIndex({ context, task, key, written: newRows, arriving, onClose })
+    return new DuckDbRowIndex({ context, task, key, arriving, onClose })
   }
 
   async locate(inputs: readonly FileScanTask[]): Promise<RowLocation> {
@@ -106,7 +103,7 @@ export class DuckDbRowIndex implements RowIndex {
           properties,
           newLocation: (n) => newLocation(start + n),
         })
-        written.push(...files)
+        for (const file of files) written.push(file)
       }
       return written
     } catch (error) {
@@ -165,14 +162,20 @@ export class DuckDbRowIndex implements RowIndex {
   /** Whether some ambiguous key belongs to rows that are not equal in all values, so that it matters which one is deleted. */
   async #hasDifferentRows(): Promise<boolean> {
     if ((await this.#count('FROM ambiguous')) === 0) return false
-    if (this.#key === 'row-id' || this.#written === undefined) return true
+    // row ids are unique
+    if (this.#key === 'row-id') return true
     const columns = keyColumns(this.#task, this.#key)
+    this.#reads += 1
+    const written = await openWritten(this.#context, this.#task.files, `again${this.#reads}_`)
+    if (written.rows === undefined) return true
     const identity = rowIdentity(scanColumns(hashedFields(columns)))
     const list = identity.map((sql, at) => `${sql} AS i${at}`).join(', ')
     const distinct = `
-      SELECT DISTINCT a.h, ${list} FROM (${this.#written}) AS s
+      SELECT DISTINCT a.h, ${list} FROM (${written.rows.liveRows(columns)}) AS s
       JOIN candidates AS c ON c.k = s.p JOIN ambiguous AS a ON a.h = c.h`
-    return (await this.#count(`SELECT h FROM (${distinct}) GROUP BY h HAVING count(*) > 1`)) > 0
+    const different = await this.#count(`SELECT h FROM (${distinct}) GROUP BY h HAVING count(*) > 1`)
+    await removeStaged(written.inputs)
+    return different > 0
   }
 
   /** The keys of the old and of the new rows must be the same, as often. */
@@ -217,7 +220,6 @@ interface IndexParts {
   readonly context: StageContext
   readonly task: RowIndexTask
   readonly key: RowKey
-  readonly written: string | undefined
   readonly arriving: ArrivingDeletes
   readonly onClose: () => Promise<void>
 }
@@ -252,7 +254,7 @@ async function storeKeys({ run }: StageContext, { table, rows, inputs, key, colu
     const type = key === 'row-id' ? 'BIGINT' : 'UBIGINT'
     return run.execute(`CREATE TEMP TABLE ${table} (k BIGINT, h ${type})`)
   }
-  const { isForOneThread } = planWidth(run, Math.max(...inputs.map(({ vectorBytes }) => vectorBytes)))
+  const { isForOneThread } = planWidth(run, maxVectorBytes(inputs))
   const limit = isForOneThread ? ` LIMIT ${NO_LIMIT}` : ''
   const hash = key === 'row-id' ? `s.c${ROW_ID.id}` : rowHash(scanColumns(hashedFields(columns)))
   await run.execute(
@@ -263,11 +265,12 @@ async function storeKeys({ run }: StageContext, { table, rows, inputs, key, colu
 async function openWritten(
   context: StageContext,
   files: readonly DataFile[],
+  prefix = 'written',
 ): Promise<{ readonly inputs: readonly ScanInput[]; readonly rows: RowSource | undefined }> {
   if (files.length === 0) return { inputs: [], rows: undefined }
   // new files have no deletes yet, and store their own lineage
   const tasks = files.map((dataFile) => ({ dataFile, sequenceNumber: 0, fileSequenceNumber: 0, deletes: [] }))
-  const inputs = await openInputs(context, tasks, 'written')
+  const inputs = await openInputs(context, tasks, prefix)
   return { inputs, rows: await RowSource.create(context, inputs) }
 }
 

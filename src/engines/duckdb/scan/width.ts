@@ -26,3 +26,8 @@ export function planWidth({ memoryLimitBytes, threads }: DuckDbRun, vectorBytes:
     isForPlainEncoding: vectorBytes * COPIES_ENCODED > memoryLimitBytes,
   }
 }
+
+/** The most bytes that rows of one of the files have that are read together; a table may have more files than a call has arguments. */
+export function maxVectorBytes(files: readonly { readonly vectorBytes: number }[]): number {
+  return files.reduce((most, { vectorBytes }) => Math.max(most, vectorBytes), 0)
+}

@@ -195,7 +195,7 @@ async function writeEach(
       split: bySize(request.output),
       orderBy: order.clause,
     })
-    files.push(...copied.map((file) => placed(partitions, n, file)))
+    for (const file of copied) files.push(placed(partitions, n, file))
   }
   return files
 }

@@ -1,6 +1,7 @@
+import { DeleteComparison } from '../../scan/delete-comparison.ts'
 import { DeleteIndex } from '../../scan/delete-index.ts'
 import { IcebergError } from '../../errors.ts'
-import { fileKey, PartitionScopes } from '../../scan/file-scope.ts'
+import { PartitionScopes } from '../../scan/file-scope.ts'
 import type { DataFile, ManifestEntry } from '../../manifest/manifest.ts'
 import { currentSchema } from '../../metadata/metadata.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
@@ -28,7 +29,7 @@ export interface RewriteCheck {
  * they did to the replaced files. That holds only while rows stay in their partition and spec, and while the columns
  * they compare still exist, so that the new files have them.
  */
-export function refuseChangedDeletes(check: RewriteCheck, included?: IncludedKeys): void {
+export function refuseChangedDeletes(check: RewriteCheck, included?: IncludedLists): void {
   const { metadata, replaced, changes } = check
   const added = new DeleteIndex(metadata, changes.added)
   const removed = new DeleteIndex(metadata, changes.removed)
@@ -36,8 +37,8 @@ export function refuseChangedDeletes(check: RewriteCheck, included?: IncludedKey
   const scopes = new PartitionScopes(metadata)
   const keepsPartitions = rowsKeepPartition(check, scopes)
   for (const { dataFile, sequenceNumber } of replaced) {
-    const isChecked = ({ file }: DeleteFileRef): boolean =>
-      file.content !== 'position-deletes' || included?.has(dataFile.filePath) !== true
+    const isIncluded = included?.has(dataFile.filePath) === true
+    const isChecked = ({ file }: DeleteFileRef): boolean => file.content !== 'position-deletes' || !isIncluded
     const withdrawn = removed.deletesFor(dataFile, sequenceNumber).find(isChecked)
     if (withdrawn !== undefined) throw conflict(dataFile, `lost the delete file ${withdrawn.file.filePath}`)
     for (const ref of added.deletesFor(dataFile, sequenceNumber).filter(isChecked)) {
@@ -63,12 +64,12 @@ function refuseNewDelete(check: RewriteCheck, { dataFile, ref, survives }: NewDe
   if (!isLater || !survives || !hasColumns) throw conflict(dataFile, `got the equality deletes ${file.filePath}`)
 }
 
-/** Keys of delete files whose rows the new files take account of, by location of a replaced file. */
-type IncludedKeys = ReadonlyMap<string, ReadonlySet<string>>
+/** Deletes whose rows the new files take account of, by location of a replaced file. */
+type IncludedLists = ReadonlyMap<string, readonly DeleteFileRef[]>
 
 /** Delete files of the table, and those that a rewrite includes. */
 export interface LiveAndIncluded {
-  readonly included: IncludedKeys
+  readonly included: IncludedLists
   readonly deletes: readonly DeleteManifest[]
 }
 
@@ -79,13 +80,13 @@ export interface LiveAndIncluded {
 export function refuseOtherPositionDeletes(check: RewriteCheck, { included, deletes }: LiveAndIncluded): void {
   const refs = deletes.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, file: entry.dataFile }))
   const index = new DeleteIndex(check.metadata, refs)
+  const comparison = new DeleteComparison('position-deletes')
   for (const { dataFile, sequenceNumber } of check.replaced) {
     const expected = included.get(dataFile.filePath)
     if (expected === undefined) continue
-    const live = index.deletesFor(dataFile, sequenceNumber).filter(({ file }) => file.content === 'position-deletes')
-    const added = live.find(({ file }) => !expected.has(fileKey(file)))
-    if (added !== undefined) throw conflict(dataFile, `got the position deletes ${added.file.filePath}`)
-    if (live.length !== expected.size) throw conflict(dataFile, 'lost position deletes')
+    const { added, removed } = comparison.compare(expected, index.deletesFor(dataFile, sequenceNumber))
+    if (added[0] !== undefined) throw conflict(dataFile, `got the position deletes ${added[0].file.filePath}`)
+    if (removed.length > 0) throw conflict(dataFile, 'lost position deletes')
   }
 }
 

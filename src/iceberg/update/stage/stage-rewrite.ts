@@ -1,4 +1,5 @@
 import { IcebergError } from '../../errors.ts'
+import type { DeleteFileRef } from '../../scan/delete-index.ts'
 import { fileKey, PartitionScopes, referencedDataFile } from '../../scan/file-scope.ts'
 import { locationKey } from '../../metadata/location-identity.ts'
 import { loadManifests } from '../../manifest/cache.ts'
@@ -22,10 +23,10 @@ import { checkNewFiles, parentSummary, writeAddedFiles } from './stage-append.ts
 /** Position deletes and deletion vectors of the replaced files whose rows are missing or deleted in the new files. */
 export interface IncludedDeletes {
   /**
-   * Keys ({@link fileKey}) of the included delete files, by location of each replaced file. They must be exactly those that
-   * are live at the commit, whatever the starting snapshot had.
+   * The deletes that apply to each replaced file, by its location. The position deletes among them must be exactly those that are
+   * live at the commit, whatever the starting snapshot had. Files may share lists.
    */
-  readonly included: ReadonlyMap<string, ReadonlySet<string>>
+  readonly included: ReadonlyMap<string, readonly DeleteFileRef[]>
   /** New position delete files (version 2) or deletion vectors (version 3) of added files. */
   readonly carried: readonly DataFile[]
 }
@@ -123,7 +124,7 @@ async function writeRemainingData({ producer, manifests, live, wanted }: Checked
     if (live.affected.has(manifest)) {
       const filtered = await removeFromManifest(producer, manifest, (file) => wanted.has(file.filePath))
       remaining.push(filtered.manifest)
-      removed.push(...filtered.removed)
+      for (const file of filtered.removed) removed.push(file)
     } else remaining.push(manifest)
   }
   return { manifests: remaining, removed }
@@ -145,7 +146,7 @@ async function writeRemainingDeletes(rewrite: CheckedRewrite): Promise<Remaining
     if (needless.size > 0) {
       const filtered = await removeFromManifest(producer, manifest, (file) => needless.has(fileKey(file)))
       remaining.push(filtered.manifest)
-      removed.push(...filtered.removed)
+      for (const file of filtered.removed) removed.push(file)
     } else remaining.push(manifest)
   }
   return { manifests: remaining, removed }

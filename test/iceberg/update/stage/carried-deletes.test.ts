@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { DataFile } from '../../../../src/iceberg/manifest/manifest.ts'
 import { currentSnapshot } from '../../../../src/iceberg/metadata/metadata.ts'
-import { fileKey } from '../../../../src/iceberg/scan/file-scope.ts'
 import { planFiles } from '../../../../src/iceberg/scan/scan.ts'
 import { stageAppend } from '../../../../src/iceberg/update/stage/stage-append.ts'
 import { stageRewrite } from '../../../../src/iceberg/update/stage/stage-rewrite.ts'
@@ -39,11 +38,17 @@ describe.each([2, 3] as const)('stageRewrite with included deletes in version %i
   /** A rewrite of both files that includes deletes of the first. */
   async function rewrite(included: readonly DataFile[], carried: readonly DataFile[]): Promise<RewriteOptions> {
     const replaced = await t.scanned(a, b)
-    const keys = new Map([
-      [a.filePath, new Set(included.map(fileKey))],
-      [b.filePath, new Set<string>()],
+    const lists = new Map([
+      [a.filePath, included.map((file) => ({ file, sequenceNumber: 2 }))],
+      [b.filePath, []],
     ])
-    return { ...start, replaced, added: [merged], positionDeletes: { included: keys, carried }, operationId: 'rewrite' }
+    return {
+      ...start,
+      replaced,
+      added: [merged],
+      positionDeletes: { included: lists, carried },
+      operationId: 'rewrite',
+    }
   }
 
   const stage = (options: RewriteOptions) => stageRewrite(t.table, options)
@@ -135,10 +140,31 @@ it('stageRewrite refuses two carried vectors of one file', async () => {
     replaced: await t.scanned(a),
     added: [added],
     positionDeletes: {
-      included: new Map([[a.filePath, new Set<string>()]]),
+      included: new Map([[a.filePath, []]]),
       carried: [await t.deletionVector(added), await t.deletionVector(added)],
     },
     operationId: 'rewrite',
   }
   await expect(stageRewrite(t.table, options)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+})
+
+it('stageRewrite accepts included position deletes when manifests list them twice', async () => {
+  const t = await TableFixture.create({ formatVersion: 2 })
+  const a = await t.dataFile()
+  await t.commit((table) => stageAppend(table, { files: [a], operationId: 'append' }))
+  const snapshot = currentSnapshot(t.table.metadata)
+  if (snapshot === undefined) throw new Error('no snapshot')
+  const file = await t.positionDeletes([], { referencedDataFile: a.filePath })
+  for (const operationId of ['delete', 'delete-again']) {
+    await t.commit((table) => stageRowDelta(table, { dataFiles: [], deleteFiles: [{ ...file }], operationId }))
+  }
+  const staged = stageRewrite(t.table, {
+    startingSnapshotId: snapshot.snapshotId,
+    startingSequenceNumber: snapshot.sequenceNumber,
+    replaced: await t.scanned(a),
+    added: [await t.dataFile()],
+    positionDeletes: { included: new Map([[a.filePath, [{ file, sequenceNumber: 2 }]]]), carried: [] },
+    operationId: 'rewrite',
+  })
+  await expect(staged).resolves.toMatchObject({ removedDeleteFiles: 2 })
 })
