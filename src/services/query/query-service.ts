@@ -1,8 +1,7 @@
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
-import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { NamedTable, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { fileKey } from '../../iceberg/scan/file-scope.ts'
 import { type FileScanTask, planFiles } from '../../iceberg/scan/scan.ts'
@@ -13,6 +12,7 @@ import type { Wire } from '../../schemas/wire.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import { findTables, type FoundTable } from './find-tables.ts'
 import { quoted, type ReplacedTable, withRelations } from './query-text.ts'
 import {
   checkQuery,
@@ -52,8 +52,6 @@ export interface QueryServiceDeps extends QueryEngine {
 
 const SECONDS = 60
 const MAX_BYTES = 4 * 2 ** 20
-/** Tables in one query. */
-const MAX_TABLES = 20
 
 /** Queries over the current catalog. */
 export function createQueryService(deps: QueryServiceDeps): QueryService {
@@ -134,52 +132,29 @@ function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest, sa
 async function runSql(deps: QueryServiceDeps, request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer> {
   const began = deps.now().getTime()
   const named = await deps.sandbox.forOwner(caller.context.caller.user).tables(request.sql)
-  const { replaced, tables } = await openTables(deps, named, asOfRequest(request))
+  const found = await findTables(deps.catalog.current(), named, caller.signal)
+  const { replaced, tables } = await openTables(found, asOfRequest(request))
   const sql = withRelations(request.sql, replaced)
   if (request.dry_run === true) return dryRun(deps, { sql, tables, caller, began })
   await record(deps, caller.context, { tables: tables.map(({ label }) => label), sql: request.sql })
-  const found = await runQuery(deps, { ...limitsOf(caller, request.limit), sql, tables })
-  return answerOf(deps, { tables, read: tables, found, began })
+  const result = await runQuery(deps, { ...limitsOf(caller, request.limit), sql, tables })
+  return answerOf(deps, { tables, read: tables, found: result, began })
 }
 
 /** The tables of a query, each once, under names that no user may write. */
 async function openTables(
-  deps: QueryServiceDeps,
-  named: readonly NamedTable[],
+  found: readonly FoundTable[],
   asOf: AsOf,
 ): Promise<{ readonly replaced: readonly ReplacedTable[]; readonly tables: readonly OpenedTable[] }> {
   const opened = new Map<string, OpenedTable>()
   const replaced: ReplacedTable[] = []
-  for (const one of named) {
-    const table = await findTable(deps, one.levels)
+  for (const { named, table } of found) {
     const label = formatIdentifier(table.identifier)
-    const known = opened.get(label)
-    if (known === undefined && opened.size >= MAX_TABLES) {
-      throw new DomainError('UNPROCESSABLE', `a query may read at most ${MAX_TABLES} tables`)
-    }
-    const queried = known ?? (await openTable(table, { relation: `lockhouse_t${opened.size + 1}`, asOf }))
+    const queried = opened.get(label) ?? (await openTable(table, { relation: `lockhouse_t${opened.size + 1}`, asOf }))
     opened.set(label, queried)
-    replaced.push({ named: one, relation: queried.name })
+    replaced.push({ named, relation: queried.name })
   }
   return { replaced, tables: [...opened.values()] }
-}
-
-/** The table of a qualified name, or the only one whose name this is. */
-async function findTable({ catalog }: QueryServiceDeps, levels: readonly string[]): Promise<Table> {
-  const name = levels.join('.')
-  if (levels.length > 1 || name.includes('.')) {
-    const found = await loadIfPresent(catalog.current(), parseIdentifier(name))
-    if (found !== undefined) return found
-    throw new DomainError('UNPROCESSABLE', `there is no table ${name}`)
-  }
-  const alike = (await catalog.current().listTables()).filter((identifier) => identifier.name === name)
-  const [only, ...others] = alike
-  if (only !== undefined && others.length === 0) return catalog.current().loadTable(only)
-  const why = only === undefined ? `there is no table ${name}` : `${name} is the name of ${alike.length} tables`
-  throw new DomainError(
-    'UNPROCESSABLE',
-    `${why}: write namespace.name, such as ${alike.map(formatIdentifier)[0] ?? 'demo.orders'}`,
-  )
 }
 
 interface Opening {
