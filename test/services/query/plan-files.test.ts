@@ -58,7 +58,11 @@ async function request(
 async function withoutCounts(): Promise<Table> {
   const table = await made.load()
   const paths = (await made.list()).filter((path) => /-m\d+\.avro$/.test(path))
-  const snapshots = table.metadata.snapshots.map(({ manifestList: _, ...rest }) => ({ ...rest, manifests: paths }))
+  const snapshots = table.metadata.snapshots.map((one) => {
+    const old = { ...one, manifests: paths }
+    delete old.manifestList
+    return old
+  })
   return { ...table, metadata: { ...table.metadata, snapshots } }
 }
 
