@@ -218,10 +218,13 @@ export interface CompareTask {
   readonly sample: SampleBounds
 }
 
-/** Rows as JSON-ready lists of values, in column order; `truncated`: there are more rows, or values were truncated. */
+/** Rows as JSON-ready lists of values, in column order. */
 export interface QueryAnswer {
   readonly rows: readonly (readonly unknown[])[]
+  /** There are more rows, or values were truncated. */
   readonly truncated: boolean
+  /** There are more rows. */
+  readonly hasMore: boolean
 }
 
 /** How busy an engine is. */

@@ -27,6 +27,8 @@ export interface AvroContainer {
   readonly label: string
   /** Calls `read` once per record, in order, with the cursor at the record. */
   forEachRecord(read: (cursor: ByteCursor) => void): void
+  /** The same one record after the other; each must be read before the next is asked for. */
+  records(): Generator<ByteCursor>
 }
 
 /**
@@ -45,7 +47,13 @@ export function openAvroContainer(bytes: Uint8Array, label = 'Avro file'): AvroC
   const schema = parseAvroSchema(requireEntry(header, 'avro.schema', cursor))
   const codec = headerText(header, 'avro.codec') ?? 'null'
   const layout = { start: cursor.pos, sync, codec, schema, label }
-  return { schema, header, label, forEachRecord: (read) => readBlocks(bytes, layout, read) }
+  return {
+    schema,
+    header,
+    label,
+    forEachRecord: (read) => readBlocks(bytes, layout, read),
+    records: () => readRecords(bytes, layout),
+  }
 }
 
 /** A header entry as text, or undefined when it is missing or not UTF-8. */
@@ -92,6 +100,30 @@ interface Layout {
 }
 
 function readBlocks(bytes: Uint8Array, layout: Layout, read: (cursor: ByteCursor) => void): void {
+  for (const { block, count } of openBlocks(bytes, layout)) {
+    for (let left = count; left > 0; left--) {
+      read(block)
+      block.assertWithin()
+    }
+  }
+}
+
+function* readRecords(bytes: Uint8Array, layout: Layout): Generator<ByteCursor> {
+  for (const { block, count } of openBlocks(bytes, layout)) {
+    for (let left = count; left > 0; left--) {
+      yield block
+      block.assertWithin()
+    }
+  }
+}
+
+interface OpenBlock {
+  readonly block: ByteCursor
+  readonly count: number
+}
+
+/** The blocks of a file; each must be read to its end before the next is asked for. */
+function* openBlocks(bytes: Uint8Array, layout: Layout): Generator<OpenBlock> {
   const file = new ByteCursor(bytes, layout.label)
   const decompress = decompressorFor(layout.codec, layout.label)
   const minimum = Math.max(minimumSize(layout.schema), 1)
@@ -102,10 +134,7 @@ function readBlocks(bytes: Uint8Array, layout: Layout, read: (cursor: ByteCursor
     const block = new ByteCursor(decompress(content, Math.min(budget, MAX_BLOCK_LENGTH)), layout.label)
     budget -= block.end
     if (count * minimum > block.end) throw file.corrupt('a block has more records than it can hold')
-    for (let left = count; left > 0; left--) {
-      read(block)
-      block.assertWithin()
-    }
+    yield { block, count }
     if (block.remaining !== 0) throw file.corrupt('a block has bytes after its last record')
   }
 }

@@ -52,6 +52,11 @@ export function decodeManifest<T>(container: AvroContainer, decode: (schema: Avr
   }
 }
 
+/** Whether {@link decodeManifest} may need a second attempt. */
+export function hasTwoForms({ schema }: AvroContainer): boolean {
+  return withPrefixedFixed(schema) !== schema
+}
+
 /** The schema with plain fixed types read as bytes; the same object when it has none. Manifests have them in partitions only. */
 function withPrefixedFixed(schema: AvroSchema): AvroSchema {
   if (schema.kind === 'fixed') return schema.logicalType === undefined ? { kind: 'bytes' } : schema

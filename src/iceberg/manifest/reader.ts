@@ -2,7 +2,7 @@ import { compileRecord } from '../avro/record-reader.ts'
 import { IcebergError } from '../errors.ts'
 import { emptyDraft, entryBindings } from './fields.ts'
 import type { EntryDraft } from './fields.ts'
-import { decodeManifest, findSpec, openManifest } from './open.ts'
+import { decodeManifest, findSpec, hasTwoForms, openManifest } from './open.ts'
 import { partitionReader } from './partition.ts'
 import type { ManifestEntry, ManifestFile } from './manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'
@@ -44,6 +44,28 @@ export function readManifest(bytes: Uint8Array, context: ManifestContext): Manif
     })
     return entries
   })
+}
+
+/**
+ * The same entries one at a time, for a reader that needs few of them in memory, or that lets other work run between them.
+ * A manifest with `fixed` partition values is read at once, because its form is known only at its end.
+ */
+export function* manifestEntries(bytes: Uint8Array, context: ManifestContext): Generator<ManifestEntry> {
+  const { manifest, metadata } = context
+  const container = openManifest(bytes, manifest)
+  if (hasTwoForms(container)) {
+    yield* readManifest(bytes, context)
+    return
+  }
+  const spec = findSpec(container, manifest.partitionSpecId, metadata)
+  const partition = partitionReader(spec, partitionType(spec, metadata.schemas))
+  const readEntry = compileRecord(container.schema, entryBindings(partition, context.project ?? 'all'))
+  const inherit = createInheritance(manifest)
+  for (const cursor of container.records()) {
+    const draft = emptyDraft(spec.specId)
+    readEntry(cursor, draft)
+    yield inherit(draft)
+  }
 }
 
 /** Fills in what an entry inherits (Iceberg spec, "Sequence Number Inheritance", "First Row ID Inheritance"). */

@@ -1,9 +1,12 @@
-import { mapBounded } from '../../lib/bounded-map.ts'
-import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
-import type { DataFile } from '../../iceberg/manifest/manifest.ts'
+import { giveTurn } from '../../lib/turns.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { loadManifests } from '../../iceberg/manifest/cache.ts'
+import type { DataFile, ManifestFile } from '../../iceberg/manifest/manifest.ts'
+import { manifestEntries } from '../../iceberg/manifest/reader.ts'
 import { currentSchema, currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { isLive } from '../../iceberg/scan/scan.ts'
+import { isLive, liveFiles } from '../../iceberg/scan/scan.ts'
+import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { fieldPath, walkFields } from '../../iceberg/schema/schema.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import { isNested, type PrimitiveType, type Value } from '../../iceberg/schema/types.ts'
@@ -33,10 +36,16 @@ export interface TableStatistics {
   readonly columns: readonly ColumnStatistics[]
 }
 
-const CONCURRENT_READS = 4
+/** Data files times columns of one run: about a minute of work. */
+const MAX_CELLS = 20_000_000
+/** Between two turns of other work: a few milliseconds. */
+const CELLS_PER_TURN = 10_000
 
-/** Adds up the column metrics of all live data files of the current snapshot. Errors: those of manifests and FileIO. */
-export async function readColumnStatistics(table: Table): Promise<TableStatistics> {
+/**
+ * Adds up the column metrics of all live data files of the current snapshot, one manifest after the other. Errors: `LIMIT_EXCEEDED` for
+ * too many files and columns, before a manifest is read if the manifest list has the counts; `CANCELLED`; those of manifests and FileIO.
+ */
+export async function readColumnStatistics(table: Table, signal: AbortSignal): Promise<TableStatistics> {
   const snapshot = currentSnapshot(table.metadata)
   const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
   const schema = currentSchema(table.metadata)
@@ -44,24 +53,49 @@ export async function readColumnStatistics(table: Table): Promise<TableStatistic
     isNested(field.type) ? [] : [{ field, type: field.type }],
   )
   const sums = leaves.map(({ field, type }) => new ColumnSum(field.id, type))
-  let dataFiles = 0
-  let rows = 0
+  const total = { files: 0, rows: 0 }
   const wanted = manifests.filter(({ content }) => content === 'data')
-  await mapBounded(wanted, CONCURRENT_READS, async (manifest) => {
-    for (const entry of await loadEntries(table, manifest, { project: 'all' })) {
-      if (!isLive(entry)) continue
-      dataFiles += 1
-      rows += entry.dataFile.recordCount
-      for (const sum of sums) sum.add(entry.dataFile)
-    }
-  })
+  requireFewCells(wanted.reduce((files, manifest) => files + (liveFiles(manifest) ?? 0), 0) * leaves.length)
+  for (const manifest of wanted) await addManifest({ table, manifest, signal, sums, total })
   const columns = sums.map((sum, at) => ({
     fieldId: sum.fieldId,
     path: fieldPath(schema, sum.fieldId) ?? '',
     type: formatType(leaves[at]?.type ?? { kind: 'unknown' }),
-    ...sum.result(dataFiles),
+    ...sum.result(total.files),
   }))
-  return { dataFiles, rows, columns }
+  return { dataFiles: total.files, rows: total.rows, columns }
+}
+
+interface AddedManifest {
+  readonly table: Table
+  readonly manifest: ManifestFile
+  readonly signal: AbortSignal
+  readonly sums: readonly ColumnSum[]
+  readonly total: { files: number; rows: number }
+}
+
+async function addManifest({ table, manifest, signal, sums, total }: AddedManifest): Promise<void> {
+  throwIfCancelled(signal, 'adding up statistics')
+  const bytes = await table.io.read(manifest.manifestPath)
+  let cells = 0
+  for (const entry of manifestEntries(bytes, { manifest, metadata: table.metadata })) {
+    cells += sums.length + 1
+    if (cells >= CELLS_PER_TURN) {
+      cells = 0
+      requireFewCells(total.files * sums.length)
+      await giveTurn()
+      throwIfCancelled(signal, 'adding up statistics')
+    }
+    if (!isLive(entry)) continue
+    total.files += 1
+    total.rows += entry.dataFile.recordCount
+    for (const sum of sums) sum.add(entry.dataFile)
+  }
+}
+
+function requireFewCells(cells: number): void {
+  if (cells <= MAX_CELLS) return
+  throw new IcebergError('LIMIT_EXCEEDED', `the table has more than ${MAX_CELLS} data files times columns to add up`)
 }
 
 /** One of the metrics of a column, which some files may lack. */
@@ -120,7 +154,8 @@ class ColumnSum {
     const bytes = bounds?.get(this.fieldId)
     if (bytes === undefined) return undefined
     try {
-      return valueFromBytes(this.#type, bytes)
+      const value = valueFromBytes(this.#type, bytes)
+      return Number.isNaN(value) ? undefined : value // no bound (Iceberg spec, "Bounds")
     } catch {
       return undefined // damaged, or of a newer kind of bound
     }

@@ -1,8 +1,8 @@
 import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
-import type { FileContent, ManifestEntry, ManifestFile } from '../../iceberg/manifest/manifest.ts'
+import type { FileContent, ManifestEntry } from '../../iceberg/manifest/manifest.ts'
 import { currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
-import { isLive } from '../../iceberg/scan/scan.ts'
+import { isLive, liveFiles } from '../../iceberg/scan/scan.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { createPartitionNaming } from '../table-files.ts'
@@ -115,7 +115,7 @@ export async function listFiles(
   const items: FileRow[] = []
   let skip = offset
   for (const manifest of manifests) {
-    const known = liveCount(manifest)
+    const known = liveFiles(manifest)
     if (known !== undefined && known <= skip) {
       skip -= known
       continue
@@ -127,12 +127,6 @@ export async function listFiles(
     if (items.length > limit) return { items: items.slice(0, limit), nextOffset: offset + limit }
   }
   return { items }
-}
-
-function liveCount({ addedFilesCount, existingFilesCount }: ManifestFile): number | undefined {
-  return addedFilesCount === undefined || existingFilesCount === undefined
-    ? undefined
-    : addedFilesCount + existingFilesCount
 }
 
 function describeFile(

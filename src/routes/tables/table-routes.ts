@@ -74,7 +74,7 @@ function inspectionRoutes(tables: TableService): Route[] {
         schema: tableStatistics,
         minRole: 'DataEngineer', // bounds are values of rows
       },
-      (table) => tables.statistics(table),
+      (table, signal) => tables.statistics(table, signal),
     ),
   ]
 }
@@ -120,7 +120,7 @@ function listingRoutes(tables: TableService): Route[] {
 
 function inspection<Schema extends z.ZodType>(
   { view, schema, minRole = 'Auditor', ...names }: View<Schema>,
-  read: (table: string) => Promise<Wire<Schema>>,
+  read: (table: string, signal: AbortSignal) => Promise<Wire<Schema>>,
 ): Route {
   return route({
     method: 'get',
@@ -130,7 +130,7 @@ function inspection<Schema extends z.ZodType>(
     params: tableParams,
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],
-  }).handle(async ({ params }) => ({ status: 200, body: await read(params.table_name) }))
+  }).handle(async ({ params, signal }) => ({ status: 200, body: await read(params.table_name, signal) }))
 }
 
 function listing<Schema extends z.ZodType>(

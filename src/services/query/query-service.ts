@@ -1,26 +1,27 @@
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
-import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { NamedTable, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { fileKey } from '../../iceberg/scan/file-scope.ts'
-import { type FileScanTask, planFiles } from '../../iceberg/scan/scan.ts'
-import type { Table } from '../../iceberg/metadata/table.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import type { queryAnswer, queryRequest, tableRowsQuery } from '../../schemas/tables/rows.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import { findTables, type FoundTable } from './find-tables.ts'
+import { readFirstRows } from './first-rows.ts'
+import { completePlan, createFilePlanner, type FilePlanner } from './plan-files.ts'
 import { quoted, type ReplacedTable, withRelations } from './query-text.ts'
 import {
+  type CheckedQuery,
   checkQuery,
   type QueriedRows,
   type QueriedTable,
   type QueryEngine,
   relationName,
-  runQuery,
+  runChecked,
 } from './run-query.ts'
 import { type AsOf, versionOf } from './table-version.ts'
 import type { z } from 'zod'
@@ -52,11 +53,14 @@ export interface QueryServiceDeps extends QueryEngine {
 
 const SECONDS = 60
 const MAX_BYTES = 4 * 2 ** 20
-/** Tables in one query. */
-const MAX_TABLES = 20
+
+interface QueryDeps extends QueryServiceDeps {
+  readonly planner: FilePlanner
+}
 
 /** Queries over the current catalog. */
-export function createQueryService(deps: QueryServiceDeps): QueryService {
+export function createQueryService(parts: QueryServiceDeps): QueryService {
+  const deps: QueryDeps = { ...parts, planner: createFilePlanner() }
   return {
     rows: (table, request, caller) => readRows(deps, { name: table, request, caller }),
     query: (request, caller) => runSql(deps, request, caller),
@@ -69,57 +73,43 @@ interface RowsOf {
   readonly caller: QueryCaller
 }
 
-async function readRows(deps: QueryServiceDeps, { name, request, caller }: RowsOf): Promise<QueryAnswer> {
+async function readRows(deps: QueryDeps, { name, request, caller }: RowsOf): Promise<QueryAnswer> {
   const began = deps.now().getTime()
   const table = await deps.catalog.current().loadTable(parseIdentifier(name))
-  const relation = relationName(table.identifier.name)
-  const queried = await openTable(table, { relation, asOf: asOfRequest(request) })
-  const sql = rowsSql(queried, request, deps.sandbox)
-  if (request.dry_run === true) return dryRun(deps, { sql, tables: [queried], caller, began })
-  await record(deps, caller.context, { tables: [name], where: request.where })
+  const version = versionOf(table.metadata, asOfRequest(request))
+  const label = formatIdentifier(table.identifier)
+  const of = { label, table, snapshotId: version.snapshotId, ...planning(caller) }
   const isAnyOrder = request.where === undefined && request.order_by === undefined
-  const run = (files: readonly FileScanTask[]): Promise<QueriedRows> =>
-    runQuery(deps, { ...limitsOf(caller, request.limit), sql, tables: [{ ...queried, files }] })
-  const { files, found } = isAnyOrder ? await firstRows(queried.files, request.limit, run) : await allRows(queried, run)
-  return answerOf(deps, { tables: [queried], read: [{ ...queried, files }], found, began })
-}
-
-/** Rows in any order need only as many files as have them. */
-async function firstRows(
-  all: readonly FileScanTask[],
-  limit: number,
-  run: (files: readonly FileScanTask[]) => Promise<QueriedRows>,
-): Promise<{ readonly files: readonly FileScanTask[]; readonly found: QueriedRows }> {
-  let wanted = limit + 1 // one more tells whether there are more
-  for (;;) {
-    let rows = 0
-    const files = all.filter(({ dataFile }) => {
-      const isNeeded = rows < wanted
-      rows += dataFile.recordCount
-      return isNeeded
-    })
-    const found = await run(files)
-    const hasEnough = found.truncated || files.length === all.length
-    if (hasEnough) return { files, found }
-    if (found.rows.length >= limit) return { files, found: { ...found, truncated: true } }
-    wanted *= 4 // the others are deleted
-  }
-}
-
-async function allRows(
-  { files }: QueriedTable,
-  run: (files: readonly FileScanTask[]) => Promise<QueriedRows>,
-): Promise<{ readonly files: readonly FileScanTask[]; readonly found: QueriedRows }> {
-  return { files, found: await run(files) }
+  const plan = isAnyOrder ? await deps.planner.first(of) : completePlan(await deps.planner.all(of))
+  await plan.grow(request.limit + 1)
+  const opened: OpenedTable = { ...version, name: relationName(table.identifier.name), label, table, files: plan.files }
+  const unchecked = { user: of.user, sql: rowsSql(opened, request, deps.sandbox), tables: [opened] }
+  const checked = await checkQuery(deps, unchecked)
+  if (request.dry_run === true) return dryRun(deps, { tables: [opened], checked, began })
+  await record(deps, caller.context, { tables: [name], where: request.where })
+  const { files, found } = await readFirstRows(plan, {
+    label,
+    limit: isAnyOrder ? request.limit : Number.POSITIVE_INFINITY,
+    seconds: SECONDS,
+    run: (chosen, seconds) =>
+      runChecked(deps, checked, {
+        ...limitsOf(caller, request.limit),
+        seconds,
+        tables: [{ ...opened, files: chosen }],
+      }),
+  })
+  const planned = [{ ...opened, files: plan.files }]
+  return answerOf(deps, { tables: planned, read: [{ ...opened, files }], found, began })
 }
 
 function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest, sandbox: SqlSandbox): string {
-  const names = sandbox.columnsOf(schema.fields) // some differ from those of the table
+  const shown = sandbox.columnsOf(schema.fields) // some names differ from those of the table
   const column = (text: string): string => {
-    const at = schema.fields.findIndex((field) => field.name === text.trim())
-    const found = names[at]
+    const wanted = text.trim()
+    const at = schema.fields.findIndex((field) => field.name === wanted)
+    const found = shown[at] ?? shown.find((one) => one.name === wanted)
     if (found !== undefined) return quoted(found.name)
-    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${text.trim()}`)
+    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${wanted}`)
   }
   const columns = request.columns === undefined ? '*' : request.columns.split(',').map(column).join(', ')
   // a condition of its own lines cannot end in a comment that hides the rest
@@ -128,63 +118,27 @@ function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest, sa
     request.order_by === undefined
       ? ''
       : `\nORDER BY ${column(request.order_by)}${request.descending === true ? ' DESC' : ''}`
-  return `SELECT ${columns} FROM ${name}${where}${order}`
+  // one more row tells whether there are more; the engine then sorts only the first ones
+  return `SELECT ${columns} FROM ${quoted(name)}${where}${order}\nLIMIT ${request.limit + 1}`
 }
 
-async function runSql(deps: QueryServiceDeps, request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer> {
+async function runSql(deps: QueryDeps, request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer> {
   const began = deps.now().getTime()
-  const named = await deps.sandbox.forOwner(caller.context.caller.user).tables(request.sql)
-  const { replaced, tables } = await openTables(deps, named, asOfRequest(request))
-  const sql = withRelations(request.sql, replaced)
-  if (request.dry_run === true) return dryRun(deps, { sql, tables, caller, began })
+  const { user } = caller.context.caller
+  const named = await deps.sandbox.forOwner(user).tables(request.sql)
+  const places = await findTables(deps.catalog.current(), named, caller.signal)
+  const { replaced, tables } = await openTables(deps, places, { asOf: asOfRequest(request), ...planning(caller) })
+  const checked = await checkQuery(deps, { user, sql: withRelations(request.sql, replaced), tables })
+  if (request.dry_run === true) return dryRun(deps, { tables, checked, began })
   await record(deps, caller.context, { tables: tables.map(({ label }) => label), sql: request.sql })
-  const found = await runQuery(deps, { ...limitsOf(caller, request.limit), sql, tables })
+  const found = await runChecked(deps, checked, { ...limitsOf(caller, request.limit), tables })
   return answerOf(deps, { tables, read: tables, found, began })
 }
 
-/** The tables of a query, each once, under names that no user may write. */
-async function openTables(
-  deps: QueryServiceDeps,
-  named: readonly NamedTable[],
-  asOf: AsOf,
-): Promise<{ readonly replaced: readonly ReplacedTable[]; readonly tables: readonly OpenedTable[] }> {
-  const opened = new Map<string, OpenedTable>()
-  const replaced: ReplacedTable[] = []
-  for (const one of named) {
-    const table = await findTable(deps, one.levels)
-    const label = formatIdentifier(table.identifier)
-    const known = opened.get(label)
-    if (known === undefined && opened.size >= MAX_TABLES) {
-      throw new DomainError('UNPROCESSABLE', `a query may read at most ${MAX_TABLES} tables`)
-    }
-    const queried = known ?? (await openTable(table, { relation: `lockhouse_t${opened.size + 1}`, asOf }))
-    opened.set(label, queried)
-    replaced.push({ named: one, relation: queried.name })
-  }
-  return { replaced, tables: [...opened.values()] }
-}
-
-/** The table of a qualified name, or the only one whose name this is. */
-async function findTable({ catalog }: QueryServiceDeps, levels: readonly string[]): Promise<Table> {
-  const name = levels.join('.')
-  if (levels.length > 1 || name.includes('.')) {
-    const found = await loadIfPresent(catalog.current(), parseIdentifier(name))
-    if (found !== undefined) return found
-    throw new DomainError('UNPROCESSABLE', `there is no table ${name}`)
-  }
-  const alike = (await catalog.current().listTables()).filter((identifier) => identifier.name === name)
-  const [only, ...others] = alike
-  if (only !== undefined && others.length === 0) return catalog.current().loadTable(only)
-  const why = only === undefined ? `there is no table ${name}` : `${name} is the name of ${alike.length} tables`
-  throw new DomainError(
-    'UNPROCESSABLE',
-    `${why}: write namespace.name, such as ${alike.map(formatIdentifier)[0] ?? 'demo.orders'}`,
-  )
-}
-
 interface Opening {
-  readonly relation: string
   readonly asOf: AsOf
+  readonly user: string
+  readonly signal: AbortSignal
 }
 
 /** A table of a query, as it was at one snapshot. */
@@ -192,10 +146,26 @@ interface OpenedTable extends QueriedTable {
   readonly snapshotId: bigint | undefined
 }
 
-async function openTable(table: Table, { relation, asOf }: Opening): Promise<OpenedTable> {
-  const { snapshotId, schema } = versionOf(table.metadata, asOf)
-  const files = snapshotId === undefined ? [] : await planFiles(table, { snapshotId })
-  return { name: relation, label: formatIdentifier(table.identifier), table, schema, files, snapshotId }
+/** The tables of a query, each once, under names that no user may write. */
+async function openTables(
+  { planner }: QueryDeps,
+  found: readonly FoundTable[],
+  { asOf, user, signal }: Opening,
+): Promise<{ readonly replaced: readonly ReplacedTable[]; readonly tables: readonly OpenedTable[] }> {
+  const opened = new Map<string, OpenedTable>()
+  const replaced: ReplacedTable[] = []
+  for (const { named, table } of found) {
+    const label = formatIdentifier(table.identifier)
+    let queried = opened.get(label)
+    if (queried === undefined) {
+      const { snapshotId, schema } = versionOf(table.metadata, asOf)
+      const files = await planner.all({ label, table, snapshotId, user, signal })
+      queried = { name: `lockhouse_t${opened.size + 1}`, label, table, schema, files, snapshotId }
+      opened.set(label, queried)
+    }
+    replaced.push({ named, relation: queried.name })
+  }
+  return { replaced, tables: [...opened.values()] }
 }
 
 function asOfRequest(request: Pick<RowsRequest, 'as_of'> & Partial<Pick<RowsRequest, 'snapshot_id' | 'ref'>>): AsOf {
@@ -210,21 +180,23 @@ function asOfRequest(request: Pick<RowsRequest, 'as_of'> & Partial<Pick<RowsRequ
   }
 }
 
+function planning({ context, signal }: QueryCaller) {
+  return { user: context.caller.user, signal }
+}
+
 function limitsOf({ context, signal }: QueryCaller, maxRows: number) {
   return { user: context.caller.user, maxRows, maxBytes: MAX_BYTES, seconds: SECONDS, signal }
 }
 
 interface Planned {
-  readonly sql: string
   readonly tables: readonly OpenedTable[]
-  readonly caller: QueryCaller
+  readonly checked: CheckedQuery
   /** When the request began, ms since the epoch. */
   readonly began: number
 }
 
-async function dryRun(deps: QueryServiceDeps, { sql, tables, caller, began }: Planned): Promise<QueryAnswer> {
-  const { columns } = await checkQuery(deps, { user: caller.context.caller.user, sql, tables })
-  return answerOf(deps, { tables, read: [], found: { columns, rows: [], truncated: false }, began })
+function dryRun(deps: QueryDeps, { tables, checked: { columns }, began }: Planned): QueryAnswer {
+  return answerOf(deps, { tables, read: [], found: { columns, rows: [], truncated: false, hasMore: false }, began })
 }
 
 interface Found {

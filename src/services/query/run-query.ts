@@ -1,6 +1,5 @@
-import type { Engine } from '../../engines/engine.ts'
+import type { Engine, QueryAnswer } from '../../engines/engine.ts'
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
-import { DomainError } from '../../domain/errors.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
@@ -31,17 +30,20 @@ export interface TablesQuery {
   readonly signal: AbortSignal
 }
 
+/** A query to check, over tables whose files do not matter. */
+export interface UncheckedQuery extends Pick<TablesQuery, 'user' | 'sql'> {
+  readonly tables: readonly Pick<QueriedTable, 'name' | 'schema'>[]
+}
+
 /** A query that may run, with the columns of its result. */
 export interface CheckedQuery {
   readonly sql: string
   readonly columns: readonly ResultColumn[]
 }
 
-/** The rows of a query, in the order of its columns; `truncated`: there are more rows, or values were shortened. */
-export interface QueriedRows {
+/** The rows of a query, in the order of its columns. */
+export interface QueriedRows extends QueryAnswer {
   readonly columns: readonly ResultColumn[]
-  readonly rows: readonly (readonly unknown[])[]
-  readonly truncated: boolean
 }
 
 /** What a query needs to run. */
@@ -52,23 +54,14 @@ export interface QueryEngine {
 
 const MEMORY_BYTES = 256 * 2 ** 20
 const MAX_TEXT_LENGTH = 1000
-/** Data files of a table; more cannot be read within the time limit. */
-const MAX_FILES = 5000
 /** Name in a query for a table whose own name is not a SQL identifier. */
 const FALLBACK_NAME = 't'
 
-/**
- * Checks a query over tables and finds the columns of its result; runs nothing. Refusals are `INVALID_ARGUMENT`, and
- * `UNPROCESSABLE` for a table with too many files.
- */
+/** Checks a query over tables and finds the columns of its result; runs nothing. Refusals are `INVALID_ARGUMENT`. */
 export async function checkQuery(
   { sandbox }: QueryEngine,
-  { user, sql, tables }: Pick<TablesQuery, 'user' | 'sql' | 'tables'>,
+  { user, sql, tables }: UncheckedQuery,
 ): Promise<CheckedQuery> {
-  for (const { label, files } of tables) {
-    if (files.length <= MAX_FILES) continue
-    throw new DomainError('UNPROCESSABLE', `${label} has ${files.length} files: too many to query here`)
-  }
   const own = sandbox.forOwner(user)
   const relations = tables.map(({ name }) => name)
   await own.check({ kind: 'query', text: sql, relations })
@@ -80,13 +73,15 @@ export async function checkQuery(
 }
 
 /**
- * Runs one SELECT over tables in the sandbox, with deletes applied and columns matched by field id. Errors are those of
- * {@link checkQuery} and of `Engine.queryRows`.
+ * Runs a query that was checked, with deletes applied and columns matched by field id. Errors are those of
+ * `Engine.queryRows`.
  */
-export async function runQuery(parts: QueryEngine, request: TablesQuery): Promise<QueriedRows> {
-  const { sql: query, columns } = await checkQuery(parts, request)
-  const { maxRows, maxBytes, seconds, signal, user, tables } = request
-  const { rows, truncated } = await parts.engine.queryRows(
+export async function runChecked(
+  { engine }: Pick<QueryEngine, 'engine'>,
+  { sql: query, columns }: CheckedQuery,
+  { maxRows, maxBytes, seconds, signal, user, tables }: Omit<TablesQuery, 'sql'>,
+): Promise<QueriedRows> {
+  const found = await engine.queryRows(
     {
       inputs: tables.map(({ name, table, schema, files }) => ({
         name,
@@ -102,10 +97,21 @@ export async function runQuery(parts: QueryEngine, request: TablesQuery): Promis
     },
     { signal, owner: user },
   )
-  return { columns, rows, truncated }
+  return { columns, ...found }
 }
 
-/** The name of a table in a query: the last part of its own, where that is a SQL identifier. */
+/** Checks and runs one SELECT over tables in the sandbox. Errors are those of {@link checkQuery} and {@link runChecked}. */
+export async function runQuery(parts: QueryEngine, request: TablesQuery): Promise<QueriedRows> {
+  return runChecked(parts, await checkQuery(parts, request), request)
+}
+
+/** Prefix of names that no user may write, and names of the tables in which the engine keeps deletes. */
+const TAKEN_NAME = /^(?:lockhouse_.*|position_deletes|equality_deletes_\d+)$/i
+
+/**
+ * The name of a table in a query: the last part of its own, where that is a SQL identifier and not a name that the engine needs.
+ * Quote it, because it may be a reserved word.
+ */
 export function relationName(name: string): string {
-  return /^[A-Za-z_]\w{0,99}$/.test(name) && !/^lockhouse_/i.test(name) ? name : FALLBACK_NAME
+  return /^[A-Za-z_]\w{0,99}$/.test(name) && !TAKEN_NAME.test(name) ? name : FALLBACK_NAME
 }

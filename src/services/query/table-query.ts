@@ -1,7 +1,7 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
-import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import { createFilePlanner } from './plan-files.ts'
 import { type QueryEngine, relationName, runQuery } from './run-query.ts'
 
 /** A SQL query over one table. */
@@ -16,7 +16,7 @@ export interface TableQuery {
   readonly signal: AbortSignal
 }
 
-/** The result of a query, with the engine's types; `truncated`: there are more rows than returned. */
+/** The result of a query, with the engine's types; `truncated`: there are more rows than returned, or values were shortened. */
 export interface TableQueryAnswer {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   readonly rows: readonly (readonly unknown[])[]
@@ -34,12 +34,18 @@ export interface TableQueryDeps extends QueryEngine {
 
 /** Queries over the current snapshot of one table. Errors of `runQuery`; `NO_SUCH_TABLE`. */
 export function createTableQuery({ catalog, queryMs, ...parts }: TableQueryDeps): QueryTable {
+  const planner = createFilePlanner()
   return async ({ table: label, ...request }) => {
     const table = await catalog.current().loadTable(parseIdentifier(label))
     const name = relationName(table.identifier.name)
-    const files = await planFiles(table)
+    const { user, signal } = request
+    const files = await planner.all({ label, table, snapshotId: table.metadata.currentSnapshotId, user, signal })
     const queried = { name, label, table, schema: currentSchema(table.metadata), files }
-    const { columns, ...found } = await runQuery(parts, { ...request, seconds: queryMs / 1000, tables: [queried] })
-    return { ...found, columns: columns.map((column) => ({ name: column.name, type: column.engineType })) }
+    const { columns, rows, truncated } = await runQuery(parts, {
+      ...request,
+      seconds: queryMs / 1000,
+      tables: [queried],
+    })
+    return { rows, truncated, columns: columns.map((column) => ({ name: column.name, type: column.engineType })) }
   }
 }

@@ -41,15 +41,23 @@ function versionOfRef(metadata: TableMetadata, name: string): TableVersion {
   return { snapshotId, schema: type === 'tag' ? schemaOf(metadata, snapshotId) : currentSchema(metadata) }
 }
 
+/** The log of current snapshots decides: after a rollback, ancestors of the current snapshot say nothing about that time. */
 function versionAt(metadata: TableMetadata, timestampMs: number): TableVersion {
-  const logged = metadata.snapshotLog.findLast((entry) => entry.timestampMs <= timestampMs)?.snapshotId
-  const found = logged !== undefined && snapshotById(metadata, logged) ? logged : ancestorAt(metadata, timestampMs)
-  if (found !== undefined) return { snapshotId: found, schema: schemaOf(metadata, found) }
+  const { snapshotLog } = metadata
+  const entry = snapshotLog.findLast((one) => one.timestampMs <= timestampMs)
+  const found = snapshotLog.length === 0 ? ancestorAt(metadata, timestampMs) : entry?.snapshotId
+  if (found !== undefined && snapshotById(metadata, found) !== undefined) {
+    return { snapshotId: found, schema: schemaOf(metadata, found) }
+  }
   const time = new Date(timestampMs).toISOString()
-  throw new DomainError('UNPROCESSABLE', `the table has no snapshot from ${time} or before: older ones have expired`)
+  const why =
+    entry === undefined
+      ? `the table has no snapshot from ${time} or before: older ones have expired`
+      : `the snapshot that the table had at ${time} has expired`
+  throw new DomainError('UNPROCESSABLE', why)
 }
 
-/** Of a table whose log of current snapshots does not go back so far. */
+/** Of a table without a log of current snapshots. */
 function ancestorAt(metadata: TableMetadata, timestampMs: number): bigint | undefined {
   if (metadata.currentSnapshotId === undefined) return undefined
   for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) {

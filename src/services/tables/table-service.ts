@@ -4,7 +4,8 @@ import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { describeColumns } from '../../maintenance/evolve.ts'
-import { readColumnStatistics } from '../../maintenance/inspection/column-statistics.ts'
+import type { TableStatistics } from '../../maintenance/inspection/column-statistics.ts'
+import { createSharedStatistics } from '../../maintenance/inspection/shared-statistics.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
@@ -46,7 +47,7 @@ export interface TableService {
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
   /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot. */
-  statistics(table: string): Promise<Wire<typeof tableStatistics>>
+  statistics(table: string, signal: AbortSignal): Promise<Wire<typeof tableStatistics>>
   snapshots(table: string, page: PageQuery): Promise<Wire<typeof snapshotList>>
   files(table: string, page: PageQuery): Promise<Wire<typeof fileList>>
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
@@ -62,6 +63,7 @@ export interface TableService {
 export function createTableService(deps: TableServiceDeps): TableService {
   const { catalog, guard, now, inTransaction, audit, events } = deps
   const inspector = createTableInspector()
+  const readStatistics = createSharedStatistics()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
     async list(namespace, page) {
@@ -89,7 +91,10 @@ export function createTableService(deps: TableServiceDeps): TableService {
       const report = describeHealth(name, await inspector.health(table, now().getTime()))
       return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
     },
-    statistics: async (name) => describeStatistics(name, await load(name)),
+    async statistics(name, signal) {
+      const table = await load(name)
+      return describeStatistics(name, table, await readStatistics(table, signal))
+    },
     ...tableListings(load, inspector),
     async register(name, metadataLocation, context) {
       const identifier = parseIdentifier(name)
@@ -158,8 +163,11 @@ function tableListings(load: (name: string) => Promise<Table>, inspector: TableI
   }
 }
 
-async function describeStatistics(name: string, table: Table): Promise<Wire<typeof tableStatistics>> {
-  const { dataFiles, rows, columns } = await readColumnStatistics(table)
+function describeStatistics(
+  name: string,
+  table: Table,
+  { dataFiles, rows, columns }: TableStatistics,
+): Wire<typeof tableStatistics> {
   return {
     success: true,
     table: name,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runRollback } from '../../../src/maintenance/rollback.ts'
-import { openLab, type StreamLab } from '../../streaming/support.ts'
+import { deleteRow, openLab, type StreamLab } from '../../streaming/support.ts'
 import { sleep } from '../../support/waiting.ts'
 import { actor, type Actor } from '../../support/lifecycle.ts'
 
@@ -90,6 +90,41 @@ describe('GET /api/table/{table}/rows', () => {
     expect((await rows('columns=name', 's.twins')).body.rows).toEqual([['small']])
   })
 
+  it('accepts the name of a twin column that the answer shows', async () => {
+    const shown = (await rows('', 's.twins')).body.columns.map(({ name }: { name: string }) => name)
+    expect(shown[1]).not.toBe('Name')
+    const { status, body } = await rows(`columns=${shown[1]}&order_by=${shown[1]}`, 's.twins')
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body.rows).toEqual([['great']])
+  })
+
+  it('returns rows of further files when a shortened value is among the first rows', async () => {
+    await lab.createTable('s.long', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    await lab.append('s.long', "SELECT i AS c1, 'y' AS c2 FROM range(5, 15) t(i)")
+    await lab.append('s.long', "SELECT i AS c1, repeat('x', 1001) AS c2 FROM range(0, 5) t(i)")
+    for (const id of [0, 1, 2, 3]) await deleteRow(lab, 's.long', id)
+    const { body } = await rows('limit=3', 's.long')
+    expect([body.rows.length, body.truncated]).toEqual([3, true])
+  })
+
+  it.each(['order', 'table', 'group', 'position_deletes', 'equality_deletes_0'])(
+    'reads a table named %s, with deletes',
+    async (name) => {
+      await lab.createTable(`s.${name}`, [
+        ['id', 'long'],
+        ['name', 'string'],
+      ])
+      await lab.append(`s.${name}`, "SELECT i AS c1, 'a' AS c2 FROM range(0, 3) t(i)")
+      await deleteRow(lab, `s.${name}`, 1)
+      const { status, body } = await rows('where=id%20%3E%200&columns=id', `s.${name}`)
+      expect(status, JSON.stringify(body)).toBe(200)
+      expect(body.rows).toEqual([['2']])
+    },
+  )
+
   it('tells what it would read without reading it', async () => {
     const { body } = await rows('dry_run=true')
     expect(body).toMatchObject({ rows: [], read_bytes: 0, planned_files: 2 })
@@ -173,6 +208,20 @@ describe('POST /api/query', () => {
   ])('refuses %s', async (text, status) => {
     const answer = await sql(text)
     expect(answer.status, JSON.stringify(answer.body)).toBe(status)
+  })
+
+  it('returns timestamps of seconds and of milliseconds', async () => {
+    const text = "SELECT TIMESTAMP_S '2020-01-02 03:04:05', '2020-01-02 03:04:05.678'::TIMESTAMP_MS, NULL::TIMESTAMP_S"
+    const { status, body } = await sql(text)
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body.rows).toEqual([['2020-01-02T03:04:05.000000', '2020-01-02T03:04:05.678000', null]])
+  })
+
+  it('is not in the audit log when its SQL was refused', async () => {
+    const text = "SELECT getenv('HOME') AS refused_query FROM s.customers"
+    expect((await sql(text)).status).toBe(400)
+    const { body } = await lab.service.get('/api/audit?action=table.query')
+    expect(JSON.stringify(body)).not.toContain('refused_query')
   })
 
   it('returns at most the requested rows, and says so', async () => {

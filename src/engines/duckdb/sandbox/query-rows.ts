@@ -37,13 +37,13 @@ export async function fetchRows(run: DuckDbRun, query: string, { columns, bounds
   }
   for (;;) {
     const chunk = await run.guarded(() => result.fetchChunk())
-    if (!chunk || chunk.rowCount === 0) return { rows, truncated: isCut }
+    if (!chunk || chunk.rowCount === 0) return { rows, truncated: isCut, hasMore: false }
     const values = shown.map(({ write }, at) => chunk.getColumnValues(at).map(write))
     for (let row = 0; row < chunk.rowCount; row += 1) {
       const cells = values.map((column) => shorten(column[row]))
       bytes += JSON.stringify(cells).length
       if (rows.length >= bounds.maxRows || (rows.length > 0 && bytes > bounds.maxBytes))
-        return { rows, truncated: true }
+        return { rows, truncated: true, hasMore: true }
       rows.push(cells)
     }
   }
@@ -65,11 +65,12 @@ function shownColumn({ type }: ResultColumn, name: string, maxTextLength: number
     case 'decimal':
     case 'date':
     case 'time':
-    case 'timestamp':
     case 'timestamptz':
     case 'timestamp_ns':
     case 'uuid':
       return { sql: name, write: jsonWriter(type) }
+    case 'timestamp': // also of seconds and milliseconds, whose values the writer does not know
+      return { sql: `CAST(${name} AS TIMESTAMP)`, write: jsonWriter(type) }
     default: {
       const sql = `left(CAST(${name} AS VARCHAR), ${maxTextLength + 1})`
       return { sql, write: jsonWriter({ kind: 'string' }) }

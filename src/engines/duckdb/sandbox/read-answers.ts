@@ -9,8 +9,9 @@ import type { LocalComparison } from './compare-queries.ts'
 
 /** The answer to `query`. */
 export function readAnswer(value: unknown): QueryAnswer {
-  const { rows, truncated } = (value ?? {}) as Partial<QueryAnswer>
-  if (Array.isArray(rows) && rows.every(Array.isArray) && typeof truncated === 'boolean') return { rows, truncated }
+  const { rows, truncated, hasMore } = (value ?? {}) as Partial<QueryAnswer>
+  const isGood = Array.isArray(rows) && rows.every(Array.isArray) && isFlag(truncated) && isFlag(hasMore)
+  if (isGood) return { rows, truncated, hasMore }
   throw unreadable()
 }
 
@@ -33,6 +34,10 @@ function isWrittenFile(value: Partial<WrittenFile> | null): boolean {
     isCount(file.fileSizeInBytes) &&
     Array.isArray(file.partition)
   )
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean'
 }
 
 function isCount(value: unknown): value is number {

@@ -135,9 +135,10 @@ function nextOrder(column: string, order: RowsView['order']): string {
   return order.isDescending ? '' : `-${column}`
 }
 
+/** Each level in quotes, because it may be a reserved word. */
 function quotedName(table: string): string {
   return table
     .split('.')
-    .map((level) => (/^[A-Za-z_]\w*$/.test(level) ? level : `"${level.replaceAll('"', '""')}"`))
+    .map((level) => `"${level.replaceAll('"', '""')}"`)
     .join('.')
 }
