@@ -20,6 +20,7 @@ import { tableIdentity } from './0019-table-identity.ts'
 import { notebookTokens } from './notebooks/0020-notebook-tokens.ts'
 import { signedAlerts } from './alerts/0021-signed-alerts.ts'
 import { toldConditions } from './alerts/0022-told-conditions.ts'
+import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -46,4 +47,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [20, notebookTokens],
   [21, signedAlerts],
   [22, toldConditions],
+  [23, pendingConditions],
 ])
