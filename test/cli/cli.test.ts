@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
 import { helpText, optionsOf } from '../../src/cli/help.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
-import { textTable } from '../../src/cli/text.ts'
+import { plainLines, textList, textTable } from '../../src/cli/text.ts'
 import { LONG } from '../support/effort.ts'
 import { LOCKHOUSE, type Ran, runLockhouse } from './lockhouse-process.ts'
 import { freePort } from '../support/network/free-port.ts'
@@ -341,4 +341,20 @@ it('tables are aligned and cut, and cannot control the terminal', () => {
   ] as const
   expect(textTable(['NAME', 'N'], rows)).toBe('NAME          N\na\\u001b[2J    1\nlonger      200')
   expect(textTable(['NAME', 'N'], rows, 8)).toBe('NAME   …\na\\u001b…\nlonger …')
+})
+
+it('names, headers and long texts cannot control the terminal', () => {
+  expect(textList([['a\u001b[2J\r\nb', 'x']])).toBe(String.raw`a\u001b[2J\r\nb  x`)
+  expect(textTable(['a\r\nb\u001b'], [['x']])).toBe(`${String.raw`a\r\nb\u001b`}\nx`)
+  expect(plainLines('a\u001b\tb\r\nc\rd\n')).toBe('a\\u001b\tb\r\nc\\rd\n')
+})
+
+it('a table of 200,000 rows is aligned', () => {
+  const rows = Array.from({ length: 200_000 }, (_, at) => [at])
+  expect(textTable(['N'], rows).split('\n').at(-1)).toBe('199999')
+  expect(
+    textList(rows.map(([at = 0]) => [String(at), at] as const))
+      .split('\n')
+      .at(-1),
+  ).toBe('199999  199999')
 })

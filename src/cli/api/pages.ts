@@ -32,7 +32,7 @@ export async function listAll({ api }: Call, id: EndpointId, { ids = {}, query, 
     const page_size = left === undefined ? undefined : String(Math.min(left, MAX_PAGE))
     const page = await api.send('GET', filledPath(path, ids), { query: { ...query, page_size, page_token: token } })
     const found = entriesOf(page.body, paged)
-    rows.push(...found)
+    for (const entry of found) rows.push(entry)
     const next = paged === '' ? page.nextToken : nextTokenOf(page.body)
     const isFull = limit !== undefined && rows.length >= limit
     if (next === undefined || isFull || found.length === 0) {
