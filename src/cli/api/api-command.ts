@@ -77,7 +77,7 @@ export function listCommand<Id extends EndpointId>(id: Id, spec: ListSpec<Id>): 
     ...commonParts(id, spec),
     names: names.map(parameterWord),
     options: {
-      ...queryOptions(endpoint),
+      ...fieldOptions(queryFields(endpoint)),
       ...(endpoint.paged === undefined ? {} : { limit: { value: 'NUMBER', help: limitHelp } }),
       ...JSON_OPTION,
     },
@@ -104,7 +104,7 @@ export function callCommand<Id extends EndpointId>(id: Id, spec: CallSpec<Id>): 
     ...commonParts(id, spec),
     names: argumentNames(endpoint, spec),
     options: {
-      ...queryOptions(endpoint),
+      ...fieldOptions(queryFields(endpoint)),
       ...fieldOptions(spec.file === undefined ? fields : optionalFields(fields)),
       ...(spec.confirm === undefined ? {} : YES_OPTION),
       ...JSON_OPTION,
@@ -181,17 +181,15 @@ function argumentNames({ path, body }: Endpoint, { words = [], file, optional = 
   return [...ofPath, ...ofBody, ...ofFile]
 }
 
-function queryOptions({ query, paged }: Endpoint): Readonly<Record<string, OptionSpec>> {
-  // a list has `--limit` for all its pages
-  return fieldOptions(
-    Object.fromEntries(Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit')),
-  )
+/** The fields of a query that are options; a list has `--limit` for all its pages. */
+function queryFields({ query, paged }: Endpoint): Endpoint['query'] {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit'))
 }
 
 /** The query that the options of a command stand for. */
-export function queryOf(call: Call, { query }: Endpoint): Readonly<Record<string, string>> {
-  const { limit: _, ...fields } = query
-  return Object.fromEntries(Object.entries(givenFields(call, fields)).map(([name, value]) => [name, String(value)]))
+export function queryOf(call: Call, endpoint: Endpoint): Readonly<Record<string, string>> {
+  const given = givenFields(call, queryFields(endpoint))
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
 }
 
 /** The number of entries that a list may have; undefined: not given. Throws {@link UsageError} for 0. */
