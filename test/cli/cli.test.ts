@@ -133,6 +133,42 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     },
   )
 
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)(
+    'a confirmed operation prints its plan before the question, and only JSON on standard output with --json',
+    async () => {
+      const expire = 'expire demo.events --retain-last 1 --older-than 2100-01-01T00:00:00Z --json'
+      const command = `${LOCKHOUSE.join(' ')} ${expire} > confirmed.json`
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        stdio: ['pipe', 'pipe', 'ignore'],
+        env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
+      })
+      let seen = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        seen += chunk.toString()
+        if (seen.includes('[y/N]') && child.stdin.writable) child.stdin.end('y\n')
+      })
+      const [code] = await once(child, 'close')
+      expect(code, seen).toBe(0)
+      expect(seen).toMatch(/^plan +plan-\S+[^]*would expire snapshots[^]*\[y\/N\]/m)
+      const printed = await readFile(join(folder, 'confirmed.json'), 'utf8')
+      expect(JSON.parse(printed)).toMatchObject({ operation: 'expire', state: 'succeeded' })
+    },
+  )
+
+  it.each(['lh_one\nlh_two', 'lh_sécret', 'lh_one lh_two'])(
+    'refuses the token %j and does not print it',
+    async (token) => {
+      const file = join(folder, 'wrong-token')
+      await writeFile(file, `${token}\n`)
+      const ofVariable = await run(['tables'], { LOCKHOUSE_TOKEN: token })
+      const ofFile = await run(['tables', '--token-file', file])
+      const reason = 'is not one token: a token is one word of ASCII characters'
+      expect(ofVariable).toEqual({ code: 1, out: '', err: `lockhouse: LOCKHOUSE_TOKEN ${reason}\n` })
+      expect(ofFile).toEqual({ code: 1, out: '', err: `lockhouse: ${file} ${reason}\n` })
+    },
+  )
+
   it('creates a token that works, lists it without its secret, and revokes it', async () => {
     const created = await run(['token', 'create', '--user', 'ana', '--role', 'Auditor', '--name', 'test'])
     const secret = created.out.trim()
