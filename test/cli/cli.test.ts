@@ -181,7 +181,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toMatch(/^lockhouse: FORBIDDEN: /)
     const [, id = ''] = /(tok-\S+)\s+ana/.exec(listed.out) ?? []
-    expect((await run(['token', 'revoke', id])).code).toBe(0)
+    expect((await run(['token', 'revoke', id, '--yes'])).code).toBe(0)
     expect((await run(['tables'], { LOCKHOUSE_TOKEN: secret })).err).toMatch(/^lockhouse: UNAUTHENTICATED: /)
   })
 
@@ -210,6 +210,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['pipelines', 'start', '--engine', 'flink'], '--engine must be auto, embedded or spark, not flink'],
     [['definitions', 'show'], 'DEFINITION is missing'],
     [['policies', 'delete', 'nightly'], 'add --yes: nobody can be asked here'],
+    [['token', 'revoke', 'tok-1'], 'add --yes: nobody can be asked here'],
+    [['definitions', 'undeploy', 'def-1', 'production'], 'add --yes: nobody can be asked here'],
     [['approvals', 'reject', 'pr-1'], '--reason is missing'],
     [['operations', '--limit', '0'], '--limit must be 1 or more'],
     [['definitions', 'version', 'def-1', 'latest'], 'a version is a number such as 2, or an id, not latest'],
@@ -219,6 +221,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['token', 'steal'], 'token needs create, list or revoke'],
     [['token', 'create', '--user', 'ana'], 'token create needs --role'],
     [['tables', '--server', 'ftp://x'], '--server must be an http or https address'],
+    [['tables', '--server', 'http://ana:secret@127.0.0.1:9'], '--server must have no user and no password'],
     [['completion', 'cmd'], 'completion needs one of: bash, zsh, fish'],
     [['constructor'], 'unknown command constructor'],
   ])('does not understand %j', async (args, problem) => {
@@ -297,7 +300,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it.each([
     ['expire demo.events --retain-last 0 --yes', 'INVALID_REQUEST', 'retain_last must be 1 or more'],
     ['health demo.nothing', 'NO_SUCH_TABLE', 'There is no table demo.nothing.'],
-    ['token revoke tok-none', 'NOT_FOUND', 'no active token tok-none'],
+    ['token revoke tok-none --yes', 'NOT_FOUND', 'no active token tok-none'],
     ['fly', 'USAGE', 'unknown command fly'],
   ])('`%s` names code and reason once when it fails', async (command, code, message) => {
     const { err } = await run(command.split(' '))

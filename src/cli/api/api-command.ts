@@ -238,9 +238,10 @@ function requireFields(fields: Endpoint['body'], body: Readonly<Record<string, u
     throw new UsageError(`--${Object.keys(fieldOptions(Object.fromEntries([missing])))[0] ?? ''} is missing`)
 }
 
-/** Throws {@link UsageError} where nobody can be asked and `--yes` is missing. */
+/** Throws {@link UsageError} where nobody can be asked and `--yes` is missing; a dry run asks nothing. */
 function requireAnswer({ terminal: { ask }, isSet }: Call): void {
-  if (!isSet('yes') && ask === undefined) throw new UsageError('add --yes: nobody can be asked here')
+  if (!isSet('yes') && !isSet('dry-run') && ask === undefined)
+    throw new UsageError('add --yes: nobody can be asked here')
 }
 
 /** Asks on a terminal. Throws {@link CommandError} when the answer is not yes. */

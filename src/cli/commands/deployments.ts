@@ -70,7 +70,8 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
   'definitions undeploy': waiting(
     callCommand('undeployDefinition', {
       ...VIEW,
-      examples: ['lockhouse definitions undeploy orders production --wait'],
+      confirm: 'Stop what runs of {} in {}?',
+      examples: ['lockhouse definitions undeploy orders production --yes --wait'],
     }),
   ),
   'definitions rollback': waiting(
