@@ -1,6 +1,7 @@
 import type { Command, OptionSpec } from './command.ts'
 import { commandGroups, COMMANDS } from './commands/all-commands.ts'
 import { UsageError } from './errors.ts'
+import { widest } from './text.ts'
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -90,7 +91,7 @@ export function optionsOf({ options, takesCatalog }: Command): Readonly<Record<s
 }
 
 function columns(pairs: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length))
+  const width = widest(pairs.map(([name]) => name))
   return pairs
     .map(([name, text]) => `  ${name.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 4)}`)}`)
     .join('\n')

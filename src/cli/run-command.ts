@@ -102,9 +102,9 @@ function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' |
   }
   const env = readEnv()
   const server = text('server') ?? env['LOCKHOUSE_SERVER'] ?? localServer(env)
-  if (!/^https?:/.test(URL.parse(server)?.protocol ?? '')) {
-    throw new UsageError('--server must be an http or https address')
-  }
+  const { protocol = '', username = '', password = '' } = URL.parse(server) ?? {}
+  if (!/^https?:/.test(protocol)) throw new UsageError('--server must be an http or https address')
+  if (username + password !== '') throw new UsageError('--server must have no user and no password')
   return {
     api: createApiClient({ server, token: tokenOf(text('token-file'), env) }),
     terminal: processTerminal(),
@@ -123,7 +123,16 @@ function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' |
 
 /** Never an argument: other users of the machine can read those. */
 function tokenOf(file: string | undefined, env: Env): string | undefined {
-  if (file === undefined) return env['LOCKHOUSE_TOKEN']
+  const token = file === undefined ? env['LOCKHOUSE_TOKEN'] : tokenIn(file)
+  if (token === undefined || TOKEN.test(token)) return token
+  // The message never has the value, which may be a secret with a typing error.
+  throw new CommandError(`${file ?? 'LOCKHOUSE_TOKEN'} is not one token: a token is one word of ASCII characters`)
+}
+
+/** What a header accepts as a bearer token (RFC 6750, section 2.1 is narrower). */
+const TOKEN = /^[\x21-\x7e]+$/
+
+function tokenIn(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {

@@ -25,6 +25,11 @@ export function plainText(text: string): string {
   return visibleText(text).replace(/[\t\n\r]/g, (character) => JSON.stringify(character).slice(1, -1))
 }
 
+/** Text of others on several lines: as {@link plainText}, but with its tabs and line breaks. */
+export function plainLines(text: string): string {
+  return visibleText(text).replace(/\r(?!\n)/g, String.raw`\r`)
+}
+
 /** JSON on one line, or indented, with the escapes of {@link visibleJson}. */
 export function jsonText(value: unknown, indent?: number): string {
   return visibleJson(JSON.stringify(value, undefined, indent))
@@ -51,8 +56,8 @@ export type Cell = string | number | null
 
 /** Rows below headers, in aligned columns, cut to `width`. */
 export function textTable(headers: readonly string[], rows: readonly (readonly Cell[])[], width?: number): string {
-  const lines = [headers, ...rows.map((row) => row.map(cellText))]
-  const widths = headers.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
+  const lines = [headers.map(plainText), ...rows.map((row) => row.map(cellText))]
+  const widths = headers.map((_, at) => widest(lines.map((line) => line[at] ?? '')))
   const isNumber = headers.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] !== 'string'))
   const text = lines.map((line) => {
     const cells = line.map((cell, at) => (isNumber[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
@@ -63,8 +68,14 @@ export function textTable(headers: readonly string[], rows: readonly (readonly C
 
 /** Names and values, one pair a line. */
 export function textList(pairs: readonly (readonly [name: string, value: Cell])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length))
-  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`.trimEnd()).join('\n')
+  const names = pairs.map(([name]) => plainText(name))
+  const width = widest(names)
+  return pairs.map(([, value], at) => `${(names[at] ?? '').padEnd(width)}  ${cellText(value)}`.trimEnd()).join('\n')
+}
+
+/** The length of the longest text. A spread into `Math.max` overflows the stack of Node at about 120,000 texts. */
+export function widest(texts: readonly string[]): number {
+  return texts.reduce((width, text) => Math.max(width, text.length), 0)
 }
 
 function cellText(cell: Cell): string {

@@ -157,8 +157,10 @@ export interface AlertConditionsTable {
   condition_key: string
   /** The opening event. */
   event_seq: number
-  /** `unsent`: the alert was silenced when it was due. */
-  state: 'waiting' | 'open' | 'unsent'
+  /** `waiting`: its newest opening event is not sent yet. */
+  state: 'waiting' | 'open'
+  /** 1 when one of its opening events was sent; 0 when the alert was silenced at that time. */
+  is_told: number
   /** When a waiting condition is notified. */
   due_ms: number
 }

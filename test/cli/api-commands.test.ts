@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { text as readAll } from 'node:stream/consumers'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -125,12 +127,55 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect(await done('deployments')).toMatch(/^shipped +production +in_sync/m)
     const running = await json('pipelines show demo.shipped')
     expect(await json('pipelines show shipped')).toMatchObject({ pipeline: { id: running.pipeline.id } })
-    await done('definitions undeploy shipped production --wait')
+    await done('definitions undeploy shipped production --yes --wait')
     expect(await done('deployments history shipped')).toMatch(/undeploy +succeeded/)
     expect((await run('pipelines delete shipped')).code).toBe(2)
     expect(await json('pipelines --state stopped')).toMatchObject({ pipelines: [{ id: running.pipeline.id }] })
     await done('pipelines delete demo.shipped --yes')
     expect((await run('pipelines show shipped')).err).toMatch(/^lockhouse: NOT_FOUND: there is no pipeline shipped: /)
+  })
+
+  it('`--wait` reports the rollout of the command when another one follows', async () => {
+    const graphOf = graph('demo.same', 'demo.same_sink')
+    const { definition } = await json(`definitions create ${await file('graph.json', graphOf)}`)
+    await done('definitions create-sink demo.same')
+    await done('definitions promote demo.same 1')
+    await done('environments set qa --writes "demo.*"')
+    const outcomes = async () =>
+      (await json('deployments history demo.same')).map(
+        ({ action, outcome }: { action: string; outcome: string }) => `${action} ${outcome}`,
+      )
+    const gate = await startGate(served.host, async ({ url = '' }) => {
+      if (!/\/deployments\?/.test(url) || (await outcomes()).length > 1) return
+      await until(async () => (await outcomes())[0] === 'deploy succeeded')
+      await service.post(`/api/pipeline-defs/${definition.id}/undeploy`, { environment: 'qa' })
+      await until(async () => (await outcomes())[0] === 'undeploy succeeded')
+    })
+    const deployed = await runLockhouse(words('definitions deploy demo.same qa --wait'), {
+      cwd: folder,
+      host: gate.host,
+    })
+    gate.close()
+    expect(await outcomes()).toEqual(['undeploy succeeded', 'deploy succeeded'])
+    expect([deployed.code, deployed.err]).toEqual([0, 'deploy has succeeded\n'])
+    expect((await run('definitions undeploy demo.same qa --dry-run')).err).not.toContain('--yes')
+  })
+
+  it('a name that is a sink table of one pipeline and the definition of another is refused', async () => {
+    const options =
+      '--source-table demo.events --sink-table demo.same --create-sink-table --trigger-interval "1 second"'
+    await done(`pipelines start ${options} --checkpoint-location checkpoints/same`)
+    const { code, err } = await run('pipelines stop demo.same')
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^lockhouse: demo\.same stands for 2 pipelines, write one of their ids: pipe-\S+ /),
+    ])
+    const all = (await json('pipelines')).pipelines
+    const own = all.find(({ sink_table: sink }: { sink_table: string }) => sink === 'demo.same')
+    await done(`pipelines stop ${own.id}`)
+    await done(`pipelines delete ${own.id} --yes`)
+    expect(await json('pipelines show demo.same')).toMatchObject({ pipeline: { sink_table: 'demo.same_sink' } })
+    await done('pipelines delete demo.same_sink --yes')
   })
 
   it('a pipeline starts from options and from a file, is watched, and stops', async () => {
@@ -350,6 +395,25 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect(await done('agent chats')).toMatch(/^chat-\S+ +Compact/m)
   })
 
+  it('a conversation of 25 turns is shown to its last turn', async () => {
+    const ask = async (prompt: string, chat?: string): Promise<string> =>
+      (await service.post('/api/agent/chat', { prompt, provider: 'builtin', ...(chat && { chat_id: chat }) })).body
+        .chat_id
+    const chat = await ask('how many tables are there? 0')
+    for (let turn = 1; turn < 25; turn += 1) await ask(`how many tables are there? ${turn}`, chat)
+    const shown = await json(`agent chat ${chat}`)
+    expect(shown).toMatchObject({ id: chat, turn_count: 25, next_page_token: null })
+    expect(shown.turns.map(({ seq }: { seq: number }) => seq)).toHaveLength(25)
+    expect(await done(`agent chat ${chat}`)).toContain('how many tables are there? 24')
+  })
+
+  it('rows of a table end at the limit, and names of columns cannot control the terminal', async () => {
+    expect((await json('tables rows demo.events --limit 2')).rows).toHaveLength(2)
+    const sql = 'SELECT 1 AS "a\u001b[31m\r\nb"'
+    const { code, out, err } = await runLockhouse(['query', sql], { cwd: folder, host: served.host })
+    expect([code, out], err).toEqual([0, `${String.raw`a\u001b[31m\r\nb`}\n${'1'.padStart(16)}\n`])
+  })
+
   it('the caller, the catalog and notebooks are shown', async () => {
     expect(await done('whoami')).toMatch(/^role +LeadDataEngineer$/m)
     const config = await json('config')
@@ -405,4 +469,29 @@ async function startShortRelay(target: { readonly host: string; readonly port: n
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() }
+}
+
+/** A server that does some work before it sends each request to the service at `host`. */
+async function startGate(host: string, before: (request: IncomingMessage) => Promise<void>) {
+  const server = createHttpServer((request, response) => {
+    const answered = async (): Promise<void> => {
+      const { method = 'GET', url = '', headers } = request
+      const sent = await readAll(request)
+      await before(request)
+      const { authorization = '', 'content-type': type = 'application/json' } = headers
+      const body = method === 'GET' ? {} : { body: sent }
+      const answer = await fetch(`http://${host}${url}`, {
+        method,
+        headers: { authorization, 'content-type': type },
+        ...body,
+      })
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    }
+    answered().catch(() => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => void server.close(),
+  }
 }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
 import { helpText, optionsOf } from '../../src/cli/help.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
-import { textTable } from '../../src/cli/text.ts'
+import { plainLines, textList, textTable } from '../../src/cli/text.ts'
 import { LONG } from '../support/effort.ts'
 import { LOCKHOUSE, type Ran, runLockhouse } from './lockhouse-process.ts'
 import { freePort } from '../support/network/free-port.ts'
@@ -133,6 +133,42 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     },
   )
 
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)(
+    'a confirmed operation prints its plan before the question, and only JSON on standard output with --json',
+    async () => {
+      const expire = 'expire demo.events --retain-last 1 --older-than 2100-01-01T00:00:00Z --json'
+      const command = `${LOCKHOUSE.join(' ')} ${expire} > confirmed.json`
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        stdio: ['pipe', 'pipe', 'ignore'],
+        env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
+      })
+      let seen = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        seen += chunk.toString()
+        if (seen.includes('[y/N]') && child.stdin.writable) child.stdin.end('y\n')
+      })
+      const [code] = await once(child, 'close')
+      expect(code, seen).toBe(0)
+      expect(seen).toMatch(/^plan +plan-\S+[^]*would expire snapshots[^]*\[y\/N\]/m)
+      const printed = await readFile(join(folder, 'confirmed.json'), 'utf8')
+      expect(JSON.parse(printed)).toMatchObject({ operation: 'expire', state: 'succeeded' })
+    },
+  )
+
+  it.each(['lh_one\nlh_two', 'lh_sécret', 'lh_one lh_two'])(
+    'refuses the token %j and does not print it',
+    async (token) => {
+      const file = join(folder, 'wrong-token')
+      await writeFile(file, `${token}\n`)
+      const ofVariable = await run(['tables'], { LOCKHOUSE_TOKEN: token })
+      const ofFile = await run(['tables', '--token-file', file])
+      const reason = 'is not one token: a token is one word of ASCII characters'
+      expect(ofVariable).toEqual({ code: 1, out: '', err: `lockhouse: LOCKHOUSE_TOKEN ${reason}\n` })
+      expect(ofFile).toEqual({ code: 1, out: '', err: `lockhouse: ${file} ${reason}\n` })
+    },
+  )
+
   it('creates a token that works, lists it without its secret, and revokes it', async () => {
     const created = await run(['token', 'create', '--user', 'ana', '--role', 'Auditor', '--name', 'test'])
     const secret = created.out.trim()
@@ -145,7 +181,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toMatch(/^lockhouse: FORBIDDEN: /)
     const [, id = ''] = /(tok-\S+)\s+ana/.exec(listed.out) ?? []
-    expect((await run(['token', 'revoke', id])).code).toBe(0)
+    expect((await run(['token', 'revoke', id, '--yes'])).code).toBe(0)
     expect((await run(['tables'], { LOCKHOUSE_TOKEN: secret })).err).toMatch(/^lockhouse: UNAUTHENTICATED: /)
   })
 
@@ -174,6 +210,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['pipelines', 'start', '--engine', 'flink'], '--engine must be auto, embedded or spark, not flink'],
     [['definitions', 'show'], 'DEFINITION is missing'],
     [['policies', 'delete', 'nightly'], 'add --yes: nobody can be asked here'],
+    [['token', 'revoke', 'tok-1'], 'add --yes: nobody can be asked here'],
+    [['definitions', 'undeploy', 'def-1', 'production'], 'add --yes: nobody can be asked here'],
     [['approvals', 'reject', 'pr-1'], '--reason is missing'],
     [['operations', '--limit', '0'], '--limit must be 1 or more'],
     [['definitions', 'version', 'def-1', 'latest'], 'a version is a number such as 2, or an id, not latest'],
@@ -183,6 +221,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['token', 'steal'], 'token needs create, list or revoke'],
     [['token', 'create', '--user', 'ana'], 'token create needs --role'],
     [['tables', '--server', 'ftp://x'], '--server must be an http or https address'],
+    [['tables', '--server', 'http://ana:secret@127.0.0.1:9'], '--server must have no user and no password'],
     [['completion', 'cmd'], 'completion needs one of: bash, zsh, fish'],
     [['constructor'], 'unknown command constructor'],
   ])('does not understand %j', async (args, problem) => {
@@ -261,7 +300,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it.each([
     ['expire demo.events --retain-last 0 --yes', 'INVALID_REQUEST', 'retain_last must be 1 or more'],
     ['health demo.nothing', 'NO_SUCH_TABLE', 'There is no table demo.nothing.'],
-    ['token revoke tok-none', 'NOT_FOUND', 'no active token tok-none'],
+    ['token revoke tok-none --yes', 'NOT_FOUND', 'no active token tok-none'],
     ['fly', 'USAGE', 'unknown command fly'],
   ])('`%s` names code and reason once when it fails', async (command, code, message) => {
     const { err } = await run(command.split(' '))
@@ -341,4 +380,20 @@ it('tables are aligned and cut, and cannot control the terminal', () => {
   ] as const
   expect(textTable(['NAME', 'N'], rows)).toBe('NAME          N\na\\u001b[2J    1\nlonger      200')
   expect(textTable(['NAME', 'N'], rows, 8)).toBe('NAME   …\na\\u001b…\nlonger …')
+})
+
+it('names, headers and long texts cannot control the terminal', () => {
+  expect(textList([['a\u001b[2J\r\nb', 'x']])).toBe(String.raw`a\u001b[2J\r\nb  x`)
+  expect(textTable(['a\r\nb\u001b'], [['x']])).toBe(`${String.raw`a\r\nb\u001b`}\nx`)
+  expect(plainLines('a\u001b\tb\r\nc\rd\n')).toBe('a\\u001b\tb\r\nc\\rd\n')
+})
+
+it('a table of 200,000 rows is aligned', () => {
+  const rows = Array.from({ length: 200_000 }, (_, at) => [at])
+  expect(textTable(['N'], rows).split('\n').at(-1)).toBe('199999')
+  expect(
+    textList(rows.map(([at = 0]) => [String(at), at] as const))
+      .split('\n')
+      .at(-1),
+  ).toBe('199999  199999')
 })

@@ -17,7 +17,7 @@ import {
 import { plainText } from '../text.ts'
 import { fieldOptions, givenFields, readJsonFile, simpleFields } from './fields.ts'
 import { listAll } from './pages.ts'
-import { parameterWord, resolveIds } from './parameters.ts'
+import { type Ids, parameterWord, resolveIds } from './parameters.ts'
 
 /** What a command adds to its route. The rest is the route's: summary, arguments, options, choices and request. */
 interface CommonSpec {
@@ -55,14 +55,16 @@ export interface CallSpec<Id extends EndpointId> extends CommonSpec {
   readonly fields?: readonly ColumnSpec<AnswerField<Id>>[]
   readonly except?: readonly AnswerField<Id>[]
   readonly tables?: { readonly [List in ListName<Id>]?: readonly ColumnSpec<RowField<Id, List>>[] }
-  /** A question that has to be confirmed, or `--yes`; `{}` is the first argument. */
+  /** A question that has to be confirmed, or `--yes`; each `{}` is the next argument. */
   readonly confirm?: string
-  /** What is said instead of an answer; `{}` is the first argument. */
+  /** What is said instead of an answer; each `{}` is the next argument. */
   readonly done?: string
   /** What to do next, for people; undefined: nothing. */
   readonly next?: (answer: Answer) => string | undefined
   /** Why the command failed although the service answered; undefined when it did not. */
   readonly fails?: (answer: Answer) => string | undefined
+  /** Work after the answer was shown. */
+  readonly after?: (call: Call, answer: Answer) => Promise<void>
 }
 
 const YES_OPTION: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
@@ -77,7 +79,7 @@ export function listCommand<Id extends EndpointId>(id: Id, spec: ListSpec<Id>): 
     ...commonParts(id, spec),
     names: names.map(parameterWord),
     options: {
-      ...queryOptions(endpoint),
+      ...fieldOptions(queryFields(endpoint)),
       ...(endpoint.paged === undefined ? {} : { limit: { value: 'NUMBER', help: limitHelp } }),
       ...JSON_OPTION,
     },
@@ -104,7 +106,7 @@ export function callCommand<Id extends EndpointId>(id: Id, spec: CallSpec<Id>): 
     ...commonParts(id, spec),
     names: argumentNames(endpoint, spec),
     options: {
-      ...queryOptions(endpoint),
+      ...fieldOptions(queryFields(endpoint)),
       ...fieldOptions(spec.file === undefined ? fields : optionalFields(fields)),
       ...(spec.confirm === undefined ? {} : YES_OPTION),
       ...JSON_OPTION,
@@ -113,18 +115,29 @@ export function callCommand<Id extends EndpointId>(id: Id, spec: CallSpec<Id>): 
       if (spec.confirm !== undefined) requireAnswer(call)
       const body = endpoint.method === 'GET' ? undefined : await bodyOf(call, endpoint, spec)
       const ids = await resolveIds(call, parameters, call.names)
-      if (spec.confirm !== undefined && body?.['dry_run'] !== true)
-        await confirmed(call, aboutFirst(spec.confirm, call))
-      const path = filledPath(endpoint.path, ids)
-      const answer = await call.api.send(endpoint.method, path, {
-        query: queryOf(call, endpoint),
-        body: isSent(endpoint, body) ? body : undefined,
-      })
-      if (spec.done !== undefined) return call.terminal.note(aboutFirst(spec.done, call))
-      showAnswer(call, answer.body, spec as AnswerView)
-      endWith(call, spec, answer.body as Answer)
+      if (spec.confirm !== undefined && body?.['dry_run'] !== true) await confirmed(call, withNames(spec.confirm, call))
+      const answer = await answerOf(call, { id, ids, body })
+      if (spec.done !== undefined) return call.terminal.note(withNames(spec.done, call))
+      showAnswer(call, answer, spec as AnswerView)
+      endWith(call, spec, answer as Answer)
+      await spec.after?.(call, answer as Answer)
     },
   }
+}
+
+interface Sent {
+  readonly id: EndpointId
+  readonly ids: Ids
+  readonly body: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The answer of a route, with the entries of all its pages. */
+async function answerOf(call: Call, { id, ids, body }: Sent): Promise<unknown> {
+  const endpoint = endpointOf(id)
+  const query = queryOf(call, endpoint)
+  if (endpoint.paged !== undefined) return (await listAll(call, id, { ids, query })).answer
+  const path = filledPath(endpoint.path, ids)
+  return (await call.api.send(endpoint.method, path, { query, body: isSent(endpoint, body) ? body : undefined })).body
 }
 
 /** Says what to do next. Throws {@link CommandError} when the answer means that the command failed. */
@@ -181,17 +194,15 @@ function argumentNames({ path, body }: Endpoint, { words = [], file, optional = 
   return [...ofPath, ...ofBody, ...ofFile]
 }
 
-function queryOptions({ query, paged }: Endpoint): Readonly<Record<string, OptionSpec>> {
-  // a list has `--limit` for all its pages
-  return fieldOptions(
-    Object.fromEntries(Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit')),
-  )
+/** The fields of a query that are options; a list has `--limit` for all its pages. */
+function queryFields({ query, paged }: Endpoint): Endpoint['query'] {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit'))
 }
 
 /** The query that the options of a command stand for. */
-export function queryOf(call: Call, { query }: Endpoint): Readonly<Record<string, string>> {
-  const { limit: _, ...fields } = query
-  return Object.fromEntries(Object.entries(givenFields(call, fields)).map(([name, value]) => [name, String(value)]))
+export function queryOf(call: Call, endpoint: Endpoint): Readonly<Record<string, string>> {
+  const given = givenFields(call, queryFields(endpoint))
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
 }
 
 /** The number of entries that a list may have; undefined: not given. Throws {@link UsageError} for 0. */
@@ -227,9 +238,10 @@ function requireFields(fields: Endpoint['body'], body: Readonly<Record<string, u
     throw new UsageError(`--${Object.keys(fieldOptions(Object.fromEntries([missing])))[0] ?? ''} is missing`)
 }
 
-/** Throws {@link UsageError} where nobody can be asked and `--yes` is missing. */
+/** Throws {@link UsageError} where nobody can be asked and `--yes` is missing; a dry run asks nothing. */
 function requireAnswer({ terminal: { ask }, isSet }: Call): void {
-  if (!isSet('yes') && ask === undefined) throw new UsageError('add --yes: nobody can be asked here')
+  if (!isSet('yes') && !isSet('dry-run') && ask === undefined)
+    throw new UsageError('add --yes: nobody can be asked here')
 }
 
 /** Asks on a terminal. Throws {@link CommandError} when the answer is not yes. */
@@ -238,6 +250,7 @@ async function confirmed({ terminal: { ask }, isSet }: Call, question: string): 
   if (!/^y(es)?$/i.test(await ask(`${question} [y/N] `))) throw new CommandError('nothing was changed')
 }
 
-function aboutFirst(text: string, { names }: Call): string {
-  return text.replace('{}', () => plainText(names[0] ?? ''))
+function withNames(text: string, { names }: Call): string {
+  const left = [...names]
+  return text.replaceAll('{}', () => plainText(left.shift() ?? ''))
 }

@@ -101,8 +101,10 @@ interface NamedPipeline {
 async function pipelineId(call: Call, word: string): Promise<string> {
   if (word.startsWith('pipe-')) return word
   const pipelines = (await listAll(call, 'listPipelines', {})).rows as readonly NamedPipeline[]
-  const bySink = pipelines.filter(({ sink_table }) => sink_table === word)
-  const found = bySink.length > 0 ? bySink : await pipelinesOfDefinition(call, word, pipelines)
+  const definitions = await definitionsNamed(call, word)
+  const found = pipelines.filter(
+    ({ sink_table: sink, definition_id: id }) => sink === word || (id !== null && definitions.has(id)),
+  )
   const [first, ...others] = found
   if (first === undefined) {
     throw new CommandError(`there is no pipeline ${word}: write an id, its sink table or its definition`, 'NOT_FOUND')
@@ -112,14 +114,10 @@ async function pipelineId(call: Call, word: string): Promise<string> {
   throw new CommandError(`${word} stands for ${found.length} pipelines, write one of their ids: ${all.join(', ')}`)
 }
 
-async function pipelinesOfDefinition(
-  call: Call,
-  word: string,
-  pipelines: readonly NamedPipeline[],
-): Promise<readonly NamedPipeline[]> {
+/** The ids of the definitions that a word stands for. */
+async function definitionsNamed(call: Call, word: string): Promise<ReadonlySet<string>> {
   const definitions = (await listAll(call, 'listDefinitions', {})).rows as readonly Named[]
-  const ids = new Set(definitions.filter(({ id, name }) => name === word || id === word).map(({ id }) => id))
-  return pipelines.filter(({ definition_id: id }) => id !== null && ids.has(id))
+  return new Set(definitions.filter(({ id, name }) => name === word || id === word).map(({ id }) => id))
 }
 
 /** The id of the only entry that has an id or a name. Throws {@link CommandError} when none has, or several have. */

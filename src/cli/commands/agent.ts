@@ -3,8 +3,7 @@ import { showAnswer } from '../api/answer.ts'
 import { endpointOf } from '../api/endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
-import { visibleText } from '../../lib/visible-text.ts'
-import { jsonText } from '../text.ts'
+import { jsonText, plainLines, plainText } from '../text.ts'
 import { JSON_OPTION } from './show.ts'
 
 const CHAT_FIELDS = simpleFields(endpointOf('chatWithAgent'), ['prompt'])
@@ -73,9 +72,9 @@ async function ask(call: Call): Promise<void> {
   const body = { prompt: call.names[0], ...givenFields(call, CHAT_FIELDS) }
   const answer = (await call.api.send('POST', endpointOf('chatWithAgent').path, { body })).body as Answered
   if (call.isSet('json')) return showAnswer(call, answer, {})
-  call.terminal.out(visibleText(answer.response))
+  call.terminal.out(plainLines(answer.response))
   for (const { id, summary } of answer.pending_actions) {
-    call.terminal.note(visibleText(`to do this, run: lockhouse agent confirm ${id} (${summary})`))
+    call.terminal.note(plainText(`to do this, run: lockhouse agent confirm ${id} (${summary})`))
   }
   call.terminal.note(`to continue: --chat-id ${answer.chat_id}`)
 }

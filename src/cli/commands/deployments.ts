@@ -1,4 +1,6 @@
+import type { z } from 'zod'
 import { sleep } from '../../lib/sleep.ts'
+import type { deployment } from '../../schemas/deployments.ts'
 import { callCommand, type CallSpec, limitOf, listCommand, queryOf } from '../api/api-command.ts'
 import { showList, valueAt } from '../api/answer.ts'
 import { endpointOf, filledPath } from '../api/endpoint.ts'
@@ -20,6 +22,7 @@ const VIEW = {
     'plan.sources': ['table', 'starts'],
     'plan.problems': ['code', 'node_id', 'parameter', 'message'],
   },
+  after: waitForRollout,
 } as const satisfies Omit<CallSpec<Change>, 'examples'>
 
 const deployments = listCommand('listDeployments', {
@@ -67,7 +70,8 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
   'definitions undeploy': waiting(
     callCommand('undeployDefinition', {
       ...VIEW,
-      examples: ['lockhouse definitions undeploy orders production --wait'],
+      confirm: 'Stop what runs of {} in {}?',
+      examples: ['lockhouse definitions undeploy orders production --yes --wait'],
     }),
   ),
   'definitions rollback': waiting(
@@ -120,12 +124,17 @@ function waiting(command: Command): Command {
     ...command,
     options: { wait: { help: 'until the rollout has ended; ends with 1 when it fails' }, ...command.options },
     endpoints: [...command.endpoints, 'listDeploymentHistory'],
-    async run(call) {
-      await command.run(call)
-      if (call.isSet('wait') && !call.isSet('dry-run')) await rolloutEnd(call)
-    },
   }
 }
+
+async function waitForRollout(call: Call, answer: unknown): Promise<void> {
+  if (!call.isSet('wait') || call.isSet('dry-run')) return
+  const { rollout, state } = answer as Deployment
+  if (rollout === null) call.terminal.note(`no rollout is under way: the state is ${state}`)
+  else await rolloutEnd(call, rollout.id)
+}
+
+type Deployment = z.infer<typeof deployment>
 
 interface Rollout {
   readonly id: string
@@ -134,13 +143,15 @@ interface Rollout {
   readonly reason: string | null
 }
 
-async function rolloutEnd(call: Call): Promise<void> {
+/** Waits for the end of this rollout; later ones of the definition are those of others. */
+async function rolloutEnd(call: Call, id: string): Promise<void> {
   const [, environment] = call.names
   const path = filledPath(endpointOf('listDeploymentHistory').path, await resolveIds(call, ['def_id'], call.names))
   while (true) {
-    const [newest] = await call.api.get<readonly Rollout[]>(path, { environment, page_size: '1' })
-    if (newest === undefined) return
-    const { action, outcome, reason } = newest
+    const entries = await call.api.get<readonly Rollout[]>(path, { environment, page_size: '100' })
+    const own = entries.find((entry) => entry.id === id)
+    if (own === undefined) throw new CommandError(`the history has no rollout ${id}`)
+    const { action, outcome, reason } = own
     if (outcome === 'succeeded') return call.terminal.note(`${action} has succeeded`)
     if (outcome !== 'running') {
       throw new CommandError(`${action} ended with ${outcome}${reason === null ? '' : `: ${reason}`}`)

@@ -9,7 +9,7 @@ import { endpointOf } from '../api/endpoint.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { followOperation } from '../operation-progress.ts'
-import { type Cell, sizeText } from '../text.ts'
+import { type Cell, sizeText, textList } from '../text.ts'
 import { JSON_OPTION, showPairs } from './show.ts'
 
 type Field = FieldOf<RequestedKind>
@@ -163,7 +163,8 @@ async function maintain(call: Call, kind: RequestedKind, fields: Fields): Promis
   const { ask } = call.terminal
   if (ask === undefined) throw new UsageError('add --yes: nobody can be asked here, or --dry-run to see the plan')
   const shown = await preview(call, path, request)
-  show({ ...call, isSet: (name) => name !== 'json' && call.isSet(name) }, shown.answer)
+  // The plan belongs to the question: standard output has only the result.
+  call.terminal.note(textList(planPairs(shown.answer)))
   if (!/^y(es)?$/i.test(await ask('Apply this plan? [y/N] '))) throw new CommandError('nothing was changed')
   await runOperation(call, path, { table, plan_id: shown.answer.plan_id })
 }
@@ -206,11 +207,15 @@ export async function runOperation(call: Call, path: string, body: Readonly<Reco
 }
 
 function show(call: Call, answer: Answer): void {
+  showPairs(call, answer, planPairs(answer))
+}
+
+function planPairs(answer: Answer): readonly [string, Cell][] {
   const details = JSON.parse(answer.details_json) as Details
   const plan: [string, Cell][] = answer.plan_id === undefined ? [] : [['plan', answer.plan_id]]
   const planned = Object.entries(details).filter(([name]) => !KNOWN_AFTERWARDS.has(name))
   const pairs = pairsOf(Object.fromEntries(planned))
-  showPairs(call, answer, [...plan, ...pairs.map(([label, value]): [string, Cell] => [plannedLabel(label), value])])
+  return [...plan, ...pairs.map(([label, value]): [string, Cell] => [plannedLabel(label), value])]
 }
 
 /** Numbers and texts of a result; the rest is in the JSON. */

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import { plural } from '../../lib/text.ts'
-import { visibleText } from '../../lib/visible-text.ts'
 import type { queryAnswer } from '../../schemas/tables/rows.ts'
 import { callCommand, queryOf } from '../api/api-command.ts'
 import { endpointOf } from '../api/endpoint.ts'
@@ -60,7 +59,7 @@ function showAnswer(call: Call, answer: QueryAnswer): void {
   showRows<readonly unknown[]>(call, answer, {
     rows,
     none: 'no rows',
-    columns: columns.map(({ name }, at) => ({ header: visibleText(name), cell: (row) => cellOf(row[at]) })),
+    columns: columns.map(({ name }, at) => ({ header: name, cell: (row) => cellOf(row[at]) })),
   })
   if (call.isSet('json')) return
   const cut = truncated ? '; there are more' : ''

@@ -22,8 +22,9 @@ export const tokenCommands: Readonly<Record<string, Command>> = {
     examples: ['lockhouse token list'],
   }),
   'token revoke': callCommand('revokeToken', {
+    confirm: 'Revoke the token {}?',
     done: '{} is revoked',
-    examples: ['lockhouse token revoke tok-01k9…'],
+    examples: ['lockhouse token revoke tok-01k9… --yes'],
   }),
 }
 

@@ -58,7 +58,7 @@ export async function applyDue(deps: EvaluationDeps, tx: Tx): Promise<void> {
     const event = await createEventStore(tx).find(seq)
     if (alert !== undefined && event !== undefined && matchesAlert(alert.settings, toEventView(event))) {
       await evaluation.fallDue(alert, toEventView(event), key)
-    } else await evaluation.end(id, key) // the alert was changed meanwhile
+    } else await evaluation.drop(id, key) // the alert was changed meanwhile
   }
 }
 
@@ -98,8 +98,20 @@ class Evaluation {
 
   async #open(alert: AlertRecord, event: EventView, key: string): Promise<void> {
     const isSent = await this.#notify({ alert, event, nowMs: this.#deps.now().getTime() }, trigger(key))
-    const state = isSent ? 'open' : 'unsent'
-    await this.#save({ alert_id: alert.id, condition_key: key, event_seq: event.seq, state, due_ms: 0 })
+    const isTold = isSent || this.#isTold(alert.id, key)
+    await this.#save({
+      alert_id: alert.id,
+      condition_key: key,
+      event_seq: event.seq,
+      state: 'open',
+      is_told: isTold ? 1 : 0,
+      due_ms: 0,
+    })
+  }
+
+  /** Whether an opening event of this condition was sent before: then its end is sent too. */
+  #isTold(alertId: string, key: string): boolean {
+    return this.#known.get(keyOf(alertId, key))?.is_told === 1
   }
 
   /** A condition begins: it is notified at once, or waits for `for` or for the end of the cooldown. */
@@ -120,6 +132,7 @@ class Evaluation {
       condition_key: key,
       event_seq: event.seq,
       state: 'waiting',
+      is_told: this.#isTold(alert.id, key) ? 1 : 0,
       due_ms: dueMs,
     })
   }
@@ -129,8 +142,15 @@ class Evaluation {
     await this.#conditions.save(condition)
   }
 
+  /** Stops the wait of a condition: without a sent event the condition is forgotten, otherwise its end is still sent. */
+  async drop(alertId: string, key: string): Promise<void> {
+    const known = this.#known.get(keyOf(alertId, key))
+    if (known?.is_told === 1) await this.#save({ ...known, state: 'open', due_ms: 0 })
+    else await this.#end(alertId, key)
+  }
+
   /** Forgets a condition. */
-  async end(alertId: string, key: string): Promise<void> {
+  async #end(alertId: string, key: string): Promise<void> {
     this.#known.delete(keyOf(alertId, key))
     await this.#conditions.remove(alertId, key)
   }
@@ -139,12 +159,13 @@ class Evaluation {
   async #close(look: Look, { key }: ConditionChange, isWanted: boolean): Promise<void> {
     const { alert } = look
     const known = this.#known.get(keyOf(alert.id, key))
-    if (known !== undefined) await this.end(alert.id, key)
-    if (known?.state === 'waiting') return this.#forget(look)
+    if (known !== undefined) await this.#end(alert.id, key)
+    const isTold = known?.is_told === 1
+    if (known?.state === 'waiting' && !isTold) return this.#forget(look)
     const resolve: Notice = { kind: 'resolve', conditionKey: key }
     if (!hasIncidents(alert)) {
       if (isWanted) await this.#tell(look, resolve)
-    } else if (isWanted || known?.state === 'open') await this.#insert(look, resolve, 0)
+    } else if (isWanted || isTold) await this.#insert(look, resolve, 0)
   }
 
   /** A condition ended before anyone was told of it: its end is not told either, and counts in a cooldown. */

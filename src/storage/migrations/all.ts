@@ -11,14 +11,16 @@ import { policies } from './0010-policies.ts'
 import { operationGroups } from './0011-operation-groups.ts'
 import { pipelineEvents } from './0012-pipeline-events.ts'
 import { receipts } from './0013-receipts.ts'
-import { alerts } from './0014-alerts.ts'
+import { alerts } from './alerts/0014-alerts.ts'
 import { quarantine } from './0015-quarantine.ts'
 import { tableReports } from './0016-table-reports.ts'
 import { healthIndexOrders } from './0017-health-index-orders.ts'
 import { sparkPipelines } from './0018-spark-pipelines.ts'
 import { tableIdentity } from './0019-table-identity.ts'
 import { notebookTokens } from './notebooks/0020-notebook-tokens.ts'
-import { signedAlerts } from './0021-signed-alerts.ts'
+import { signedAlerts } from './alerts/0021-signed-alerts.ts'
+import { toldConditions } from './alerts/0022-told-conditions.ts'
+import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -44,4 +46,6 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [19, tableIdentity],
   [20, notebookTokens],
   [21, signedAlerts],
+  [22, toldConditions],
+  [23, pendingConditions],
 ])

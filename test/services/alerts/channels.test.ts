@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReceiver, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { type MailServer, startMailServer } from '../../support/network/mail-server.ts'
+import { LONG } from '../../support/effort.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
 import { pagerdutyRules, slackRules, TEAMS_MAX_BYTES, teamsRules, webhookRules } from './payload-rules.ts'
@@ -42,6 +43,13 @@ const HOSTILE: Happening = {
   },
 }
 const KEY = 'R'.repeat(32)
+
+const pipeline = (type: Happening['type']): Happening => ({
+  type,
+  objectType: 'pipeline',
+  objectId: 'pipe-1',
+  data: { sink_table: 's.sink', definition: 'gold' },
+})
 
 const CHANNELS = [
   { type: 'webhook', rules: webhookRules, textOf: (body: { type: string }) => body.type },
@@ -158,24 +166,18 @@ describe('pagerduty', () => {
   afterAll(() => lab.close())
 
   const messages = () => lab.receiver.received.map(({ body }) => JSON.parse(body))
-  const happening = (type: Happening['type']): Happening => ({
-    type,
-    objectType: 'pipeline',
-    objectId: 'pipe-1',
-    data: { sink_table: 's.sink', definition: 'gold' },
-  })
 
   it('opens one incident for a condition and resolves it in order, also when the first message fails', async () => {
     const channel = { type: 'pagerduty', routing_key: KEY, url: lab.receiver.url }
     const id = await lab.create({ events: ['pipeline.degraded', 'pipeline.failed'], channel })
     lab.receiver.replies = [500, 500, 202]
-    await lab.happen(happening('pipeline.degraded'), happening('pipeline.recovered'))
+    await lab.happen(pipeline('pipeline.degraded'), pipeline('pipeline.recovered'))
     await lab.settled(id, 2)
     const actions = messages().map(({ event_action: action }) => action)
     expect(actions).toEqual(['trigger', 'trigger', 'trigger', 'resolve'])
     expect(new Set(messages().map(({ dedup_key: key }) => key)).size).toBe(1)
-    await lab.happen(happening('pipeline.recovered')) // nothing is open
-    await lab.happen(happening('pipeline.failed'), happening('pipeline.started'))
+    await lab.happen(pipeline('pipeline.recovered')) // nothing is open
+    await lab.happen(pipeline('pipeline.failed'), pipeline('pipeline.started'))
     await lab.settled(id, 4)
     expect(messages().map(({ event_action: action }) => action)).toEqual([...actions, 'trigger', 'resolve'])
   })
@@ -201,5 +203,78 @@ describe('pagerduty', () => {
       'trigger table:s.b silenced',
     ])
     await until(() => messages().length === 2)
+  })
+})
+
+describe('pagerduty, when a condition is reported again', () => {
+  let lab: AlertLab
+  beforeEach(async () => {
+    lab = await openAlertLab()
+  })
+  afterEach(() => lab.close())
+
+  const actions = () => lab.receiver.received.map(({ body }) => JSON.parse(body).event_action)
+  const channel = () => ({ type: 'pagerduty', routing_key: KEY, url: lab.receiver.url })
+  const AN_HOUR_AGO = new Date(Date.now() - 3_600_000).toISOString()
+
+  it.each([
+    ['`for`', { for: '10 minutes' }],
+    ['a cooldown', { cooldown: '10 minutes' }],
+  ])('resolves an incident of an alert with %s', async (_, wait) => {
+    const id = await lab.create({ events: ['pipeline.*'], channel: channel(), ...wait })
+    await lab.happen({ ...pipeline('pipeline.degraded'), at: AN_HOUR_AGO })
+    await lab.happen(pipeline('pipeline.failed'))
+    await lab.happen(pipeline('pipeline.started'))
+    await lab.settled(id, 2)
+    expect(actions()).toEqual(['trigger', 'resolve'])
+    const keys = lab.receiver.received.map(({ body }) => JSON.parse(body).dedup_key)
+    expect(new Set(keys).size).toBe(1)
+    expect((await lab.service.get(`/api/alerts/${id}`)).body.active_conditions).toBe(0)
+  })
+
+  it('resolves an incident when the second report comes in a silence', async () => {
+    const id = await lab.create({ events: ['pipeline.degraded', 'pipeline.failed'], channel: channel() })
+    await lab.happen(pipeline('pipeline.degraded'))
+    await lab.settled(id, 1)
+    await lab.service.post(`/api/alerts/${id}/silence`, { until: new Date(Date.now() + 3_600_000).toISOString() })
+    await lab.happen(pipeline('pipeline.failed'))
+    await lab.happen(pipeline('pipeline.deleted'))
+    await lab.settled(id, 3)
+    expect(actions()).toEqual(['trigger', 'resolve'])
+  })
+
+  it('resolves an incident when the alert excludes the second report before its time', LONG, async () => {
+    const settings = { name: 'narrowed', for: '2 seconds', channel: channel() }
+    const id = await lab.create({ ...settings, events: ['pipeline.degraded', 'pipeline.failed'] })
+    await lab.happen({ ...pipeline('pipeline.degraded'), at: AN_HOUR_AGO })
+    await lab.settled(id, 1)
+    await lab.happen(pipeline('pipeline.failed'))
+    const body = { ...settings, events: ['pipeline.degraded'] }
+    expect((await lab.service.call('PUT', `/api/alerts/${id}`, { body })).status).toBe(200)
+    await sleep(3000)
+    await lab.happen(pipeline('pipeline.started'))
+    await lab.settled(id, 2)
+    expect(actions()).toEqual(['trigger', 'resolve'])
+  })
+})
+
+describe('an alert with `for`', () => {
+  let lab: AlertLab
+  beforeAll(async () => {
+    lab = await openAlertLab()
+  })
+  afterAll(() => lab.close())
+
+  it('sends the end of a condition that was sent, also when the condition is reported again', async () => {
+    const id = await lab.create({ events: ['table.*'], for: '10 minutes' })
+    const table = (type: Happening['type']) => ({ type, objectType: 'table', objectId: 's.a', data: { table: 's.a' } })
+    await lab.happen({ ...table('table.unhealthy'), at: new Date(Date.now() - 3_600_000).toISOString() })
+    await lab.happen(table('table.unhealthy'))
+    await lab.happen(table('table.healthy'))
+    const all = await lab.settled(id, 2)
+    expect(all.map(({ kind, event_type: type }) => `${kind} ${type}`).sort()).toEqual([
+      'resolve table.healthy',
+      'trigger table.unhealthy',
+    ])
   })
 })

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 import type { AlertDeliveriesTable } from '../../fleet-schema.ts'
 import { afterCursor } from '../../page-query.ts'
@@ -120,20 +120,25 @@ function queue(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'due' | 'take'
 
 /** Pending deliveries without an earlier pending one of the same condition. */
 function ready(db: Kysely<StateTables>, exceptAlerts: readonly string[]) {
+  // A literal, because a partial index serves a parameter only where the planner knows its value.
+  const pending = sql.lit('pending' as const)
   const query = db
     .selectFrom('alert_deliveries as delivery')
-    .where('state', '=', 'pending')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('alert_deliveries as earlier')
-            .select('earlier.id')
-            .where('earlier.state', '=', 'pending')
-            .whereRef('earlier.alert_id', '=', 'delivery.alert_id')
-            .whereRef('earlier.condition_key', '=', 'delivery.condition_key')
-            .whereRef('earlier.event_seq', '<', 'delivery.event_seq'),
+    .where('state', '=', pending)
+    .where(({ or, eb, not, exists, selectFrom }) =>
+      or([
+        eb('condition_key', 'is', null),
+        not(
+          exists(
+            selectFrom('alert_deliveries as earlier')
+              .select('earlier.alert_id')
+              .where('earlier.state', '=', pending)
+              .whereRef('earlier.alert_id', '=', 'delivery.alert_id')
+              .whereRef('earlier.condition_key', '=', 'delivery.condition_key')
+              .whereRef('earlier.event_seq', '<', 'delivery.event_seq'),
+          ),
         ),
-      ),
+      ]),
     )
   return exceptAlerts.length === 0 ? query : query.where('alert_id', 'not in', exceptAlerts)
 }

@@ -35,12 +35,12 @@ function conditions(db: Kysely<StateTables>): Omit<ConditionStore, 'cooldown' | 
   return {
     list: () => all().execute(),
     async save(condition) {
-      const { event_seq, state, due_ms } = condition
+      const { event_seq, state, is_told, due_ms } = condition
       await db
         .insertInto('alert_conditions')
         .values(condition)
         .onConflict((conflict) =>
-          conflict.columns(['alert_id', 'condition_key']).doUpdateSet({ event_seq, state, due_ms }),
+          conflict.columns(['alert_id', 'condition_key']).doUpdateSet({ event_seq, state, is_told, due_ms }),
         )
         .execute()
     },

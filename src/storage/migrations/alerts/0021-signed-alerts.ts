@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-import type { StateTables } from '../schema.ts'
-import type { Migration } from './migration.ts'
+import type { StateTables } from '../../schema.ts'
+import type { Migration } from '../migration.ts'
 
 interface Webhook {
   readonly id: string

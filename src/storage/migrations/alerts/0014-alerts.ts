@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Alert rules, the conditions that they know of, and their deliveries. */
 export const alerts: Migration = {
