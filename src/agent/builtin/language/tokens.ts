@@ -26,7 +26,9 @@ export interface Token {
 
 /** Names between back ticks or quotes may have any characters; others have those of identifiers. */
 const QUOTED_NAME = /[`"']([^`"'\s./\\]+(?:\.[^`"'\s./\\]+)+)[`"']/gu
-const PLAIN_NAME = /(?<![\p{L}\p{N}_./\\:-])([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+)(?![\p{L}\p{N}_-]*[/\\:@])/gu
+const PLAIN_NAME =
+  // The lookahead with its back reference reads a name once, whatever follows it.
+  /(?<![\p{L}\p{N}_./\\:-])(?=([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+))\1(?![/\\@]|:\S)/gu
 /** Text with a dot that is not a table name. */
 const NO_TABLE = /^(e\.g|i\.e|etc\.|[\d.]+$)|\.(com|org|net|io|json|parquet|avro|csv|md)$/i
 
@@ -65,14 +67,16 @@ const NUMBER_WORDS = 'zero one two three four five six seven eight nine ten elev
 const ID_SLOTS: Readonly<Record<string, Slot>> = { pipe: '{pipeline}', def: '{definition}', ver: '{version}' }
 const ID = /^([a-z]{2,5})-[0-9a-z]{8,}$/
 
+const SEPARATORS = /[\s,;:!?()[\]<>"“”„«»`*~|…—–，。、；：！？（）؟،؛]+/u
+
 /** Splits a text into words and values. */
 export function tokenize(text: string): readonly Token[] {
   const tables = new Set(tableNames(text))
-  const parts = text.split(/[\s,;:!?()<>"`]+/u).map((part) => part.replace(/^['.]+|['.]+$/g, ''))
+  const parts = text.split(SEPARATORS).map((part) => part.replace(/^['‘’.]+|['‘’.]+$/gu, ''))
   return parts
     .filter((part) => part !== '')
     .flatMap((raw) => {
-      const lower = raw.toLowerCase().replaceAll(/['’]/g, '')
+      const lower = raw.toLowerCase().replaceAll(/['‘’ʼ´]/gu, '')
       const version = /^v(?:er\.?)?(\d{1,6})$/.exec(lower)?.[1]
       return version === undefined
         ? [{ raw, lower, slot: tables.has(raw) ? ('{table}' as const) : slotOf(raw, lower) }]
