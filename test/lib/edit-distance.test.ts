@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { nearestNames } from '../../src/lib/edit-distance.ts'
+
+describe('nearestNames', () => {
+  const names = ['demo.orders', 'demo.trips', 'Sales.Orders', 'demo.customer_events']
+
+  it.each([
+    ['health of ORDERS', ['demo.orders', 'Sales.Orders']],
+    ['demo.trips', ['demo.trips']],
+    ['trpis', ['demo.trips']],
+    ['demo.trpis', ['demo.trips']],
+    ['other.trips', ['demo.trips']],
+    ['customr_evnts', ['demo.customer_events']],
+    ['custmr_evnts', []],
+    ['rtips', []],
+    ['trip_s_x', []],
+    ['', []],
+  ])('returns the names that resemble a word of %s', (text, wanted) => {
+    expect(nearestNames(text, names)).toEqual(wanted)
+  })
+
+  it('compares 10 distinct words when a text has more', () => {
+    const words = Array.from({ length: 9 }, (_, at) => `word${at}`).join(' ')
+    expect(nearestNames(`${words} ${words} trips`, names)).toEqual(['demo.trips'])
+    expect(nearestNames(`${words} word9 trips`, names)).toEqual([])
+  })
+
+  it.each([
+    ['many words', Array.from({ length: 70 }, (_, at) => `cust${at}x`).join(' '), (at: number) => `a.cust${at}y`],
+    ['long words', `c${'d'.repeat(498)}`, (at: number) => `a.c${'d'.repeat(490)}${at}`],
+    ['words that begin alike', 'customer_evnts_512x '.repeat(25), (at: number) => `a.customer_events_${at}`],
+    ['ten such words', Array.from({ length: 10 }, (_, at) => `customer_evnts_z${at}`).join(' '), (at: number) => `a.customer_events_${at}`],
+  ])('searches 10,000 names in less than a second: %s', (_, text, nameAt) => {
+    const many = Array.from({ length: 10_000 }, (_unused, at) => nameAt(at))
+    const start = performance.now()
+    nearestNames(text, many)
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+})
