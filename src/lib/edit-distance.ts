@@ -4,14 +4,19 @@ function editDistance(from: string, to: string, max: number): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
   for (let i = 1; i <= from.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= to.length; j++) {
+    const next: number[] = new Array<number>(to.length + 1).fill(max + 1)
+    next[0] = i
+    let least = i
+    // Cells further from the diagonal need more than `max` insertions or deletions.
+    for (let j = Math.max(1, i - max); j <= Math.min(to.length, i + max); j++) {
       const replaced = cell(row, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1)
       const isSwap = i > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]
       const swapped = isSwap ? cell(before, j - 2) + 1 : Infinity
-      next.push(Math.min(cell(row, j) + 1, cell(next, j - 1) + 1, replaced, swapped))
+      const best = Math.min(cell(row, j) + 1, cell(next, j - 1) + 1, replaced, swapped)
+      next[j] = best
+      least = Math.min(least, best)
     }
-    if (Math.min(...next) > max) return max + 1
+    if (least > max) return max + 1
     before = row
     row = next
   }

@@ -28,8 +28,11 @@ describe('nearestNames', () => {
   it.each([
     ['many words', Array.from({ length: 70 }, (_, at) => `cust${at}x`).join(' '), (at: number) => `a.cust${at}y`],
     ['long words', `c${'d'.repeat(498)}`, (at: number) => `a.c${'d'.repeat(490)}${at}`],
-    ['words that begin alike', 'customer_evnts_512x '.repeat(25), (at: number) => `a.customer_events_${at}`],
-    ['ten such words', Array.from({ length: 10 }, (_, at) => `customer_evnts_z${at}`).join(' '), (at: number) => `a.customer_events_${at}`],
+    [
+      'words that begin alike',
+      Array.from({ length: 25 }, (_, at) => `customer_evnts_${at}x`).join(' '),
+      (at: number) => `a.customer_events_${at}`,
+    ],
   ])('searches 10,000 names in less than a second: %s', (_, text, nameAt) => {
     const many = Array.from({ length: 10_000 }, (_unused, at) => nameAt(at))
     const start = performance.now()
