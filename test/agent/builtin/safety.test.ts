@@ -53,6 +53,13 @@ describe('the builtin assistant', () => {
     'Compact everything but demo.events',
     'Compact every table other than demo.events',
     'Compact all tables excluding demo.events',
+    'Compact all tables, but keep demo.events',
+    'Compact all tables minus demo.events',
+    'Compact every table outside of demo.events',
+    'Compact everything, leave demo.events',
+    'Compact demo.events, nope',
+    'Stop compacting demo.events',
+    'Remove the order to drop column note from demo.orders',
     'Compact not demo.events but demo.orders',
     'compact demo.events, do not',
     "compact demo.events. Actually don't.",
@@ -172,7 +179,11 @@ describe('the definition of an order', () => {
   })
 })
 
-const DEFINITIONS = called('list_definitions', {}, { definitions: [DEF, OTHER_DEF].map((id, at) => ({ id, name: `d${at}` })) })
+const DEFINITIONS = called(
+  'list_definitions',
+  {},
+  { definitions: [DEF, OTHER_DEF].map((id, at) => ({ id, name: `d${at}` })) },
+)
 
 describe('an id of earlier messages', () => {
   it('is used when the answer names exactly one', async () => {

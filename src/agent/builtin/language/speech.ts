@@ -39,7 +39,7 @@ const NO_ORDER = new Set(
   (
     'would happen happens if should effect effects impact plan preview simulate dry dryrun estimate worth why when who how ' +
     'whether explain or either maybe perhaps unless whenever once until till provided assuming case otherwise ' +
-    'excluding exclude excluded skip skipping ignore ignoring omit omitting besides apart ' +
+    'later tomorrow tonight leave leaving save nope nah excl excluding exclude excluded skip skipping ignore ignoring omit omitting besides apart ' +
     'avoid instead rather minus nevermind forget wait cancel kidding mistake hold scratch ' +
     'idea thought suggestion proposal request attempt intention discussion'
   ).split(' '),
@@ -53,7 +53,9 @@ const FINITE = new Set(
   ).split(' '),
 )
 /** Words after which such a verb only describes what the order names: `those that failed`, `the failed deployment`. */
-const DESCRIBING = new Set('which that what whatever who it this they these we you i the a an last latest all'.split(' '))
+const DESCRIBING = new Set(
+  'which that what whatever who it this they these we you i the a an last latest all'.split(' '),
+)
 
 /** Words between `all but` and the number of snapshots to keep. */
 const KEPT = new Set('for the last newest latest most recent keep keeping retain retaining at least only'.split(' '))
@@ -73,7 +75,7 @@ export function readSpeech(text: string): Speech {
   if (BANS.has(first.lower) || (first.lower === 'do' && second?.lower === 'not')) return { kind: 'ban' }
   const asked = isRequest ? spoken.trimEnd().slice(0, -1) : spoken
   const isOrder =
-    !QUESTION_MARK.test(asked) &&
+    !hasQuestionMark(asked) &&
     !NOUN.test(first.lower) &&
     second?.lower !== 'of' &&
     !rest.some((_, at) => at > 0 && breaksOrder(rest, at))
@@ -93,7 +95,19 @@ function breaksOrder(rest: readonly Token[], at: number): boolean {
   if (lower === 'but' || lower === 'except') return !keepsSnapshots(rest, at)
   if (lower === 'other') return wordAt(rest, at + 1) === 'than'
   if (FINITE.has(lower)) return !DESCRIBING.has(wordAt(rest, at - 1))
-  return NEGATIONS.has(lower) || NO_ORDER.has(lower) || (lower.endsWith('ing') && CHANGES.has(meaningOf(lower)))
+  return NEGATIONS.has(lower) || NO_ORDER.has(lower) || isSecondChange(rest, at) || isEveryTable(rest, at)
+}
+
+/** `Stop compacting it`, `the request to compact it`. */
+function isSecondChange(rest: readonly Token[], at: number): boolean {
+  const lower = wordAt(rest, at)
+  return CHANGES.has(meaningOf(lower)) && (lower.endsWith('ing') || wordAt(rest, at - 1) === 'to')
+}
+
+/** An order for all tables that also names one probably leaves that one out. */
+function isEveryTable(rest: readonly Token[], at: number): boolean {
+  const isEvery = /^tables?$/.test(wordAt(rest, at)) && /^(?:all|every|each|other|any)$/.test(wordAt(rest, at - 1))
+  return isEvery && rest.some(({ slot }) => slot === '{table}')
 }
 
 function wordAt(rest: readonly Token[], at: number): string {

@@ -1,18 +1,12 @@
 import { ENVIRONMENTS } from '../../../domain/environments.ts'
 
+const SLOTS = [
+  ...(['{table}', '{pipeline}', '{definition}', '{version}', '{id}', '{environment}'] as const),
+  ...(['{count}', '{time}', '{column}', '{type}', '{checkpoint}'] as const),
+] as const
+
 /** What stands for a value in an example, and for the same value in a prompt. */
-export type Slot =
-  | '{table}'
-  | '{pipeline}'
-  | '{definition}'
-  | '{version}'
-  | '{id}'
-  | '{environment}'
-  | '{count}'
-  | '{time}'
-  | '{column}'
-  | '{type}'
-  | '{checkpoint}'
+export type Slot = (typeof SLOTS)[number]
 
 /** A word of a prompt, or a value in it. */
 export interface Token {
@@ -97,11 +91,6 @@ function slotOf(raw: string, lower: string): Slot | undefined {
   if (raw.includes('/')) return '{checkpoint}'
   return TYPES.has(lower) ? '{type}' : undefined
 }
-
-const SLOTS: readonly Slot[] = [
-  ...(['{table}', '{pipeline}', '{definition}', '{version}', '{id}', '{environment}'] as const),
-  ...(['{count}', '{time}', '{column}', '{type}', '{checkpoint}'] as const),
-]
 
 /** The environment that a token names. */
 export function environmentNamed({ lower }: Token): string | undefined {
