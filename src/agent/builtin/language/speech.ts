@@ -70,14 +70,15 @@ const NOUN = /(?:ions?|ments?|iry|[^e]ed|[^s]s)$/
 export function readSpeech(text: string): Speech {
   const spoken = withoutQuotes(text)
   const { rest, isRequest } = withoutOpenings(tokenize(spoken))
-  const [first, second] = rest
+  const [first] = rest
+  const second = wordAt(rest, 1)
   if (first === undefined || first.slot !== undefined) return { kind: 'question' }
-  if (BANS.has(first.lower) || (first.lower === 'do' && second?.lower === 'not')) return { kind: 'ban' }
+  if (BANS.has(first.lower) || (first.lower === 'do' && second === 'not')) return { kind: 'ban' }
   const asked = isRequest ? spoken.trimEnd().slice(0, -1) : spoken
   const isOrder =
     !hasQuestionMark(asked) &&
     !NOUN.test(first.lower) &&
-    second?.lower !== 'of' &&
+    second !== 'of' &&
     !rest.some((_, at) => at > 0 && breaksOrder(rest, at))
   return isOrder ? { kind: 'order', verb: meaningOf(first.lower) } : { kind: 'question' }
 }
