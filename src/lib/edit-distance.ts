@@ -4,7 +4,7 @@ function editDistance(from: string, to: string, max: number): number {
   let before: readonly number[] = []
   let row: readonly number[] = Array.from({ length: to.length + 1 }, (_, at) => at)
   for (let i = 1; i <= from.length; i++) {
-    const next = Array.from({ length: to.length + 1 }, () => max + 1)
+    const next = row.map(() => max + 1)
     next[0] = i
     let least = i
     // Cells further from the diagonal need more than `max` insertions or deletions.
