@@ -36,7 +36,7 @@ export interface Asked {
 /** Reads a prompt. */
 export function readQuestion({ text, earlier, now }: Asked, index: Pick<ExampleIndex, 'knows'>): Question {
   const tokens = tokenize(text)
-  const speech = readSpeech(text, tokens)
+  const speech = readSpeech(text)
   const meanings = new Set(tokens.flatMap(({ lower, slot }) => (slot === undefined ? [meaningOf(lower)] : [])))
   const unknown = tokens.filter(({ lower, slot }) => slot === undefined && !isFiller(lower) && !index.knows(lower))
   return {

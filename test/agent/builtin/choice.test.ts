@@ -92,6 +92,19 @@ describe('a change', () => {
     ['how do I', ''],
     ['we discussed whether to', ''],
     ['if I', 'what happens'],
+    ['', ', no'],
+    ['', ', do not'],
+    ['', ". Actually don't"],
+    ['', 'never'],
+    ['', 'is not allowed'],
+    ['', 'was a mistake'],
+    ['', 'or leave it alone'],
+    ['', 'unless it is busy'],
+    ['would you', 'or leave it alone?'],
+    ['will you', 'tonight'],
+    ['drop the idea to', ''],
+    ['', '？'],
+    ['', '؟'],
   ])('is never proposed when the prompt only asks: %s … %s', async (before, after) => {
     for (const order of ORDERS) {
       const prompt = `${before} ${order.charAt(0).toLowerCase()}${order.slice(1)} ${after}`.trim().replace(' ?', '?')

@@ -4,7 +4,7 @@ import { type Actor, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { HELD_OUT, type IdName, type Phrasing, TUNED } from './phrasings.ts'
 
-const MIN_RATE = 0.8
+const MIN_RATE = 0.95
 const DAY_MS = 86_400_000
 
 let service: TestService

@@ -23,6 +23,7 @@ const EXPIRY: TableChange = {
   planTool: 'plan_expiry',
   args: expiryOptions,
 }
+const DELETES: TableChange = { tool: 'rewrite_position_deletes', operation: 'rewrite_position_deletes' }
 const MANIFESTS: TableChange = { tool: 'rewrite_manifests', operation: 'rewrite_manifests' }
 
 const DAY_MS = 86_400_000
@@ -169,5 +170,6 @@ export const maintenanceAbilities: Readonly<Record<string, Ability>> = {
   compact: maintains(COMPACTION, true),
   plan_expiry: maintains(EXPIRY, false),
   expire_snapshots: maintains(EXPIRY, true),
+  rewrite_position_deletes: maintains(DELETES, true),
   rewrite_manifests: maintains(MANIFESTS, true),
 }

@@ -162,7 +162,7 @@ function createCorrection(vocabulary: readonly string[], knows: (word: string) =
   return (token) => {
     const { lower, slot } = token
     if (slot !== undefined || knows(lower) || !/^\p{L}{5,30}$/u.test(lower)) return token
-    const intended = words.find((word) => word[0] === lower[0] && isMisspelt(lower, word))
+    const intended = words.find((word) => isMisspelt(lower, word))
     return intended === undefined ? token : tokenOf(intended)
   }
 }

@@ -1,18 +1,12 @@
 import { ENVIRONMENTS } from '../../../domain/environments.ts'
 
+const SLOTS = [
+  ...(['{table}', '{pipeline}', '{definition}', '{version}', '{id}', '{environment}'] as const),
+  ...(['{count}', '{time}', '{column}', '{type}', '{checkpoint}'] as const),
+] as const
+
 /** What stands for a value in an example, and for the same value in a prompt. */
-export type Slot =
-  | '{table}'
-  | '{pipeline}'
-  | '{definition}'
-  | '{version}'
-  | '{id}'
-  | '{environment}'
-  | '{count}'
-  | '{time}'
-  | '{column}'
-  | '{type}'
-  | '{checkpoint}'
+export type Slot = (typeof SLOTS)[number]
 
 /** A word of a prompt, or a value in it. */
 export interface Token {
@@ -26,7 +20,9 @@ export interface Token {
 
 /** Names between back ticks or quotes may have any characters; others have those of identifiers. */
 const QUOTED_NAME = /[`"']([^`"'\s./\\]+(?:\.[^`"'\s./\\]+)+)[`"']/gu
-const PLAIN_NAME = /(?<![\p{L}\p{N}_./\\:-])([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+)(?![\p{L}\p{N}_-]*[/\\:@])/gu
+const PLAIN_NAME =
+  // The lookahead with its back reference reads a name once, whatever follows it.
+  /(?<![\p{L}\p{N}_./\\:-])(?=([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+))\1(?![/\\@]|:\S)/gu
 /** Text with a dot that is not a table name. */
 const NO_TABLE = /^(e\.g|i\.e|etc\.|[\d.]+$)|\.(com|org|net|io|json|parquet|avro|csv|md)$/i
 
@@ -65,14 +61,16 @@ const NUMBER_WORDS = 'zero one two three four five six seven eight nine ten elev
 const ID_SLOTS: Readonly<Record<string, Slot>> = { pipe: '{pipeline}', def: '{definition}', ver: '{version}' }
 const ID = /^([a-z]{2,5})-[0-9a-z]{8,}$/
 
+const SEPARATORS = /[\s,;:!?()[\]<>"“”„«»`*~|…—–，。、；：！？（）؟،؛]+/u
+
 /** Splits a text into words and values. */
 export function tokenize(text: string): readonly Token[] {
   const tables = new Set(tableNames(text))
-  const parts = text.split(/[\s,;:!?()<>"`]+/u).map((part) => part.replace(/^['.]+|['.]+$/g, ''))
+  const parts = text.split(SEPARATORS).map((part) => part.replace(/^['‘’.]+|['‘’.]+$/gu, ''))
   return parts
     .filter((part) => part !== '')
     .flatMap((raw) => {
-      const lower = raw.toLowerCase().replaceAll(/['’]/g, '')
+      const lower = raw.toLowerCase().replaceAll(/['‘’ʼ´]/gu, '')
       const version = /^v(?:er\.?)?(\d{1,6})$/.exec(lower)?.[1]
       return version === undefined
         ? [{ raw, lower, slot: tables.has(raw) ? ('{table}' as const) : slotOf(raw, lower) }]
@@ -93,11 +91,6 @@ function slotOf(raw: string, lower: string): Slot | undefined {
   if (raw.includes('/')) return '{checkpoint}'
   return TYPES.has(lower) ? '{type}' : undefined
 }
-
-const SLOTS: readonly Slot[] = [
-  ...(['{table}', '{pipeline}', '{definition}', '{version}', '{id}', '{environment}'] as const),
-  ...(['{count}', '{time}', '{column}', '{type}', '{checkpoint}'] as const),
-]
 
 /** The environment that a token names. */
 export function environmentNamed({ lower }: Token): string | undefined {

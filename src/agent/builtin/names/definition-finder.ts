@@ -3,7 +3,7 @@ import { isMisspelt } from '../../../lib/edit-distance.ts'
 import { lastOf, type Next, type Reader } from '../ability.ts'
 import type { JsonView } from '../answers/json-view.ts'
 import { bullets, problem, quoted } from '../answers/text.ts'
-import { environmentNamed, numberNamed } from '../language/tokens.ts'
+import { environmentNamed, numberNamed, tokenize } from '../language/tokens.ts'
 import type { Question } from '../question.ts'
 import { DID_YOU_MEAN, WHICH } from './follow-up.ts'
 
@@ -15,15 +15,11 @@ export const readDefinition: Reader = (question, seen) => {
   if (listed === undefined) return { next: { calls: [{ tool: 'list_definitions', args: {} }] } }
   if (listed.error !== undefined) return { next: { say: `I cannot list the definitions: ${problem(listed.error)}` } }
   const all = listed.data.at('definitions').list()
-  const found = chooseDefinition(question, all)
-  return found === undefined ? { next: askDefinition(question, all) } : { args: { definition_id: found } }
-}
-
-/** The id of the only definition with a name in the question; without any name, the earlier or the only definition. */
-function chooseDefinition(question: Question, all: readonly JsonView[]): string | undefined {
   const named = definitionsNamed(question, all)
-  if (named.length > 0) return onlyId(named)
-  return question.unknownWords.length > 0 ? undefined : (question.earlier.definition ?? onlyId(all))
+  const isNaming = named.length > 0 || question.unknownWords.length > 0
+  const found = isNaming ? onlyId(named) : (question.earlier.definition ?? onlyId(all))
+  if (found !== undefined) return { args: { definition_id: found } }
+  return { next: askDefinition(question, named.length > 0 ? named : all) }
 }
 
 function onlyId([only, other]: readonly JsonView[]): string | undefined {
@@ -43,12 +39,35 @@ function nameOf(definition: JsonView): string {
   return definition.at('name').text().toLowerCase()
 }
 
-/** Definitions whose name is in the text, the longest names only: `sales daily` before `sales`. */
-function definitionsNamed({ lower }: Question, all: readonly JsonView[]): readonly JsonView[] {
-  const words = ` ${plain(lower)} `
-  const named = all.filter((one) => nameOf(one) !== '' && words.includes(` ${plain(nameOf(one))} `))
-  const longest = Math.max(0, ...named.map((one) => nameOf(one).length))
-  return named.filter((one) => nameOf(one).length === longest)
+/**
+ * Definitions whose name is in the text, without those that are only part of a longer one there: `sales` in `sales daily`.
+ * A name counts only with a word that has no other meaning: `to production` names an environment.
+ */
+function definitionsNamed({ lower, unknownWords }: Question, all: readonly JsonView[]): readonly JsonView[] {
+  const text = plain(lower)
+  const own = plain(unknownWords.join(' ').toLowerCase()).split(' ')
+  const named = all.flatMap((one) => {
+    const name = plain(nameOf(one))
+    const hasOwn = name.split(' ').some((word) => word !== '' && own.includes(word))
+    const at = hasOwn ? placesOf(name, text) : []
+    return at.length === 0 ? [] : [{ one, name, at, end: name.length }]
+  })
+  const isPart = (from: number, end: number, name: string): boolean =>
+    named.some(
+      (other) =>
+        other.end > name.length &&
+        !tokenize(other.name).some(({ slot }) => slot === '{environment}') &&
+        other.at.some((start) => start <= from && from + end <= start + other.end),
+    )
+  return named.filter(({ name, at, end }) => !at.every((from) => isPart(from, end, name))).map(({ one }) => one)
+}
+
+/** Where a name stands in a text, both with single spaces between words. */
+function placesOf(name: string, text: string): readonly number[] {
+  const words = ` ${text} `
+  const places: number[] = []
+  for (let at = words.indexOf(` ${name} `); at >= 0; at = words.indexOf(` ${name} `, at + 1)) places.push(at)
+  return places
 }
 
 function plain(text: string): string {

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../model/chat-model.ts'
-import { tableNames, type Token, tokenize } from '../language/tokens.ts'
+import { hasQuestionMark, isNegation } from '../language/speech.ts'
+import { type Slot, tableNames, type Token, tokenize } from '../language/tokens.ts'
 import { isFiller } from '../language/words.ts'
 import type { Earlier } from '../question.ts'
 
@@ -20,18 +21,29 @@ const ORDINALS: readonly (readonly string[])[] = [
   ['third', '3rd'],
 ]
 const LAST = new Set(['last', 'latter'])
+/** Words of a follow-up that only asks: `what about the first`. */
+const ASKING = new Set(['what', 'how'])
 const LINKS = new Set('other same about too as well number one option again what how and or only ok okay'.split(' '))
+
+/** A message as far as it is read: a longer one is cut. */
+type Said = Pick<ChatMessage, 'role' | 'content'>
+const MAX_EARLIER = 2000
+
+/** Names and descriptions in an answer: quoted text, except for an id at the beginning of a line. */
+const QUOTED_TEXT = /(?<!^(?:- )?)`[^`\n]*`|^(?:- )?`(?![a-z]+-[0-9a-z]+`)[^`\n]*`/gm
 
 /**
  * Completes a prompt that only makes sense after earlier messages. `the first` after a question of the assistant repeats the
  * prompt before with the chosen name; `and the other one?` asks the same about the other table.
  */
 export function completeFromConversation(text: string, earlier: readonly ChatMessage[]): Completed {
-  const before = earlier.findLast(({ role }) => role === 'user')?.content
+  const said = earlier.map(({ role, content }) => ({ role, content: content.slice(0, MAX_EARLIER) }))
+  const before = said.findLast(({ role }) => role === 'user')?.content
   const tokens = tokenize(text)
   const isFollowUp = before !== undefined && isOnlyChoice(tokens)
-  const completed = isFollowUp ? complete({ text, tokens, before, earlier }) : undefined
-  return { text: completed ?? text, earlier: namedEarlier(earlier) }
+  const answer = earlier.findLast(({ role }) => role === 'assistant')?.content ?? ''
+  const completed = isFollowUp ? complete({ text, tokens, before, answer, said }) : undefined
+  return { text: completed ?? text, earlier: namedEarlier(said) }
 }
 
 interface FollowUp {
@@ -39,37 +51,49 @@ interface FollowUp {
   readonly tokens: readonly Token[]
   /** The prompt before. */
   readonly before: string
-  readonly earlier: readonly ChatMessage[]
+  /** The answer before. */
+  readonly answer: string
+  readonly said: readonly Said[]
 }
 
 /** The prompt before with the name that a follow-up chooses; undefined when it chooses none. */
-function complete({ text, tokens, before, earlier }: FollowUp): string | undefined {
-  const answer = earlier.findLast(({ role }) => role === 'assistant')?.content ?? ''
+function complete({ text, tokens, before, answer, said }: FollowUp): string | undefined {
+  if (tokens.some(({ lower }) => isNegation(lower))) return undefined
   const offered = offeredNames(answer)
   const [named] = tableNames(text)
   const chosen = chosenName(tokens, offered)
+  const isAsking = hasQuestionMark(text) || tokens.some(({ lower }) => ASKING.has(lower))
   if (answer.startsWith(WHICH) || answer.includes(DID_YOU_MEAN)) {
     const name = named ?? chosen ?? spelledOut(text, offered)
-    return name === undefined ? undefined : withName(before, name)
+    return name === undefined ? undefined : `${withName(before, name)}${isAsking ? ' ?' : ''}`
   }
-  const table = named ?? otherTable(tokens, earlier, offered) ?? chosen
+  const table = named ?? otherTable(tokens, said, offered) ?? chosen
   // A change needs an order of its own, so that the repeated prompt only asks.
-  return table === undefined ? undefined : `${withName(before, table)}?`
+  return table === undefined ? undefined : `${withName(before, table)} ??`
 }
 
 /** What the user named last; what an answer named counts when it named only one table. */
-function namedEarlier(messages: readonly ChatMessage[]): Earlier {
+function namedEarlier(messages: readonly Said[]): Earlier {
   const table = messages.findLast(({ role, content }) => {
     const names = tableNames(content)
     return role === 'user' ? names.length > 0 : role === 'assistant' && names.length === 1
   })
-  const idOf = (slot: Token['slot']) =>
-    messages.flatMap(({ content }) => tokenize(content).filter((token) => token.slot === slot)).at(-1)?.lower
   return {
     table: table && tableNames(table.content).at(-1),
-    pipeline: idOf('{pipeline}'),
-    definition: idOf('{definition}'),
+    pipeline: namedId(messages, '{pipeline}'),
+    definition: namedId(messages, '{definition}'),
   }
+}
+
+/** The id in the last message that has any; undefined when it is an answer that names several, or was cut. */
+function namedId(messages: readonly Said[], slot: Slot): string | undefined {
+  for (const { role, content } of messages.toReversed()) {
+    const text = role === 'user' ? content : content.replaceAll(QUOTED_TEXT, ' ')
+    const ids = new Set(tokenize(text).flatMap((token) => (token.slot === slot ? [token.lower] : [])))
+    if (ids.size === 0) continue
+    return role === 'user' || (ids.size === 1 && content.length < MAX_EARLIER) ? [...ids].at(-1) : undefined
+  }
+  return undefined
 }
 
 /** Whether a prompt has nothing but names and words that choose. */
@@ -105,17 +129,18 @@ function offeredNames(answer: string): readonly string[] {
   })
 }
 
-/** A prompt with another name: in place of the table that it names, or at its end. */
+/** A prompt with another name: in place of the table that it names, or before the marks at its end, which keep a question one. */
 function withName(before: string, name: string): string {
   const [old] = tableNames(before)
-  const prompt = before.replace(/[?.!\s]+$/, '')
-  return old === undefined ? `${prompt} \`${name}\`` : prompt.replaceAll(old, name)
+  if (old !== undefined) return before.replaceAll(old, () => name)
+  const end = before.length - (/[\s.!?…。！？؟]*$/u.exec(before)?.[0].length ?? 0)
+  return `${before.slice(0, end)} \`${name}\`${before.slice(end)}`
 }
 
 /** The table of `the other one`: another one of the last list, else the one named before the last. */
 function otherTable(
   tokens: readonly Token[],
-  messages: readonly ChatMessage[],
+  messages: readonly Said[],
   offered: readonly string[],
 ): string | undefined {
   if (!tokens.some(({ lower }) => lower === 'other')) return undefined
