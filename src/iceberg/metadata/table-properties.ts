@@ -71,7 +71,11 @@ export const TABLE_PROPERTIES: readonly TableProperty[] = [
   entry('write.location-provider.impl', 'refused', 'Only its Java class knows where files belong.'),
   entry('write.distribution-mode', 'unused', 'Compaction keeps rows in the group of files that they come from.'),
   entry('write.delete.target-file-size-bytes', 'honoured', 'Size of merged position delete files; 64 MiB by default.'),
-  entry('write.delete.granularity', 'honoured', 'With partition, deletes of one data file are merged by partition too.'),
+  entry(
+    'write.delete.granularity',
+    'honoured',
+    'With partition, deletes of one data file are merged by partition too.',
+  ),
   entry('write.delete.parquet.*', 'honoured', 'Codec, level, page version and row groups of position delete files.'),
   entry('write.delete.*', 'unused', 'About other delete files, which are not written.'),
   entry('write.update.*', 'unused', 'No rows are updated.'),

@@ -35,7 +35,9 @@ describe('table properties', () => {
   )
 
   it('that are not read are not called honoured', () => {
-    const read = [...source.matchAll(/'((?:write|commit|history|gc)\.[a-z][a-z.-]*[a-z])'/g)].map(([, name]) => name ?? '')
+    const read = [...source.matchAll(/'((?:write|commit|history|gc)\.[a-z][a-z.-]*[a-z])'/g)].map(
+      ([, name]) => name ?? '',
+    )
     expect(read.length).toBeGreaterThan(20)
     for (const name of read)
       expect(['honoured', 'otherwise', 'refused'], name).toContain(tableProperty(name)?.treatment)
