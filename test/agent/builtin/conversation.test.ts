@@ -49,6 +49,12 @@ describe('the builtin assistant', () => {
     expect((await talk(['compact it', 'demo.trips please'])).proposed).toEqual(['compact demo.trips'])
   })
 
+  it('proposes an order that names a table after an answer that lists tables', async () => {
+    const question = 'Which tables need maintenance, and why?'
+    expect((await talk([question, 'Compact demo.events'])).proposed).toEqual(['compact demo.events'])
+    expect((await talk([question, 'health demo.trips'])).last).toContain('demo.trips')
+  })
+
   it('offers the table that a misspelt name resembles', async () => {
     const asked = await talk(['compact tripps'])
     expect(asked.proposed).toEqual([])

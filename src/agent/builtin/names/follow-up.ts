@@ -102,7 +102,9 @@ function isOnlyChoice(tokens: readonly Token[]): boolean {
   const words = tokens.filter(({ lower, slot }) => slot === undefined && !isFiller(lower) && !LINKS.has(lower))
   const choosing = new Set([...ORDINALS.flat(), ...LAST])
   const others = words.filter(({ lower }) => !choosing.has(lower))
-  return others.length === 0 || (others.length === 1 && words.length === 1)
+  // one word more may be the name of a table without its namespace; beside a table it is a request of its own
+  const namesTable = tokens.some(({ slot }) => slot === '{table}')
+  return others.length === 0 || (others.length === 1 && words.length === 1 && !namesTable)
 }
 
 function chosenName(tokens: readonly Token[], offered: readonly string[]): string | undefined {
