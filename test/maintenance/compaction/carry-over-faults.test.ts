@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Engine } from '../../../src/engines/engine.ts'
 import { IcebergError, isIcebergError } from '../../../src/iceberg/errors.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
@@ -7,6 +6,7 @@ import { isLongRun } from '../../support/effort.ts'
 import { TABLE } from '../memory-table.ts'
 import { Workshop } from '../real-lake.ts'
 import { ModelLake } from './model-lake.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 let shop: Workshop
 beforeAll(async () => {
@@ -108,24 +108,14 @@ describe.each([2, 3] as const)('a compaction of a version %i table that carries 
 async function compact(lake: ModelLake, faults: Faults): Promise<void> {
   const random = (below: number): number => below >> 1
   const { engine: inner } = shop
-  const engine: Engine = {
-    name: 'failing',
+  const engine = overriddenEngine(inner, {
     async rewrite(task, options) {
       const result = await inner.rewrite(task, options)
       await faults.pause(() => lake.delete(random, 2))
       return result
     },
-    rewritePositionDeletes: (task, options) => inner.rewritePositionDeletes(task, options),
     openRowIndex: async (task, options) => faults.wrap(await inner.openRowIndex(task, options), ENGINE_CALLS),
-    append: (task, options) => inner.append(task, options),
-    appendFrom: (task, options) => inner.appendFrom(task, options),
-    readRows: (task, options) => inner.readRows(task, options),
-    countRows: (task, options) => inner.countRows(task, options),
-    queryRows: (task, options) => inner.queryRows(task, options),
-    compareQueries: (task, options) => inner.compareQueries(task, options),
-    ping: () => inner.ping(),
-    close: async () => {},
-  }
+  })
   let staged = 0
   await runCompaction({
     catalog: lake.catalog,

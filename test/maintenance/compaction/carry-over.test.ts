@@ -12,6 +12,7 @@ import { Workshop } from '../real-lake.ts'
 import { runs } from '../../support/effort.ts'
 import { ModelLake, type Random } from './model-lake.ts'
 import { createRandom, createRandomLake, writeRandomly } from './random-writers.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 /** Random tables per run; each is compacted among writers. */
 const CASES = Number(process.env['CARRY_CASES'] ?? runs(120, 20))
@@ -38,15 +39,13 @@ function amongWriters(inner: Engine, write: Writer): Engine {
     times.set(moment, time)
     await write(moment, time)
   }
-  return {
-    name: 'disturbed',
+  return overriddenEngine(inner, {
     async rewrite(task, options) {
       await at('before rewrite')
       const result = await inner.rewrite(task, options)
       await at('after rewrite')
       return result
     },
-    rewritePositionDeletes: (task, options) => inner.rewritePositionDeletes(task, options),
     async openRowIndex(task, options) {
       const index = await inner.openRowIndex(task, options)
       await at('index')
@@ -60,15 +59,7 @@ function amongWriters(inner: Engine, write: Writer): Engine {
         close: () => index.close(),
       }
     },
-    append: (task, options) => inner.append(task, options),
-    appendFrom: (task, options) => inner.appendFrom(task, options),
-    readRows: (task, options) => inner.readRows(task, options),
-    countRows: (task, options) => inner.countRows(task, options),
-    queryRows: (task, options) => inner.queryRows(task, options),
-    compareQueries: (task, options) => inner.compareQueries(task, options),
-    ping: () => inner.ping(),
-    close: async () => {},
-  }
+  })
 }
 
 interface Compaction {
@@ -233,7 +224,8 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
           if (moment === 'before rewrite') rewrites += 1
           if (moment === 'after rewrite' && time === 1) await lake.delete(random, 3)
         },
-        wrap: (engine) => ({ ...engine, openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
+        wrap: (engine) =>
+          overriddenEngine(engine, { openRowIndex: () => Promise.reject(new IcebergError(code, 'no index')) }),
       })
       expect(await lake.differences()).toEqual([])
       expect(rewrites).toBe(2)
@@ -321,24 +313,24 @@ describe.each([2, 3] as const)('a compaction of a version %i table', (formatVers
         if (moment === 'staged') events.push('staged')
         if (moment === 'after rewrite' && time === 2) for (let n = 0; n < 4; n += 1) await lake.delete(random, 4)
       },
-      wrap: (engine) => ({
-        ...engine,
-        async openRowIndex(task, options) {
-          const index = await engine.openRowIndex(task, options)
-          opened += 1
-          const number = opened
-          events.push(`opened ${number}`)
-          return {
-            locate: async (inputs) =>
-              number === 1 ? { kind: 'impossible', reason: 'as the test wanted' } : index.locate(inputs),
-            writePositionDeletes: (output) => index.writePositionDeletes(output),
-            close: () => {
-              events.push(`closed ${number}`)
-              return index.close()
-            },
-          }
-        },
-      }),
+      wrap: (engine) =>
+        overriddenEngine(engine, {
+          async openRowIndex(task, options) {
+            const index = await engine.openRowIndex(task, options)
+            opened += 1
+            const number = opened
+            events.push(`opened ${number}`)
+            return {
+              locate: async (inputs) =>
+                number === 1 ? { kind: 'impossible', reason: 'as the test wanted' } : index.locate(inputs),
+              writePositionDeletes: (output) => index.writePositionDeletes(output),
+              close: () => {
+                events.push(`closed ${number}`)
+                return index.close()
+              },
+            }
+          },
+        }),
     })
     // the group is rewritten again and committed last
     expect(events).toEqual(['opened 1', 'opened 2', 'closed 1', 'staged', 'closed 2', 'staged'])

@@ -10,6 +10,7 @@ import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
 import { LONG, shares } from '../../support/effort.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 let shop: Workshop
 
@@ -28,14 +29,13 @@ function compaction(lake: RealLake, request: Record<string, unknown> = {}, engin
 /** An engine whose rewrites can be observed, delayed and altered. */
 function bendEngine(bend: (result: RewriteResult, call: number) => Promise<RewriteResult> | RewriteResult): Engine {
   let calls = 0
-  return {
-    ...delegate(shop.engine),
+  return overriddenEngine(shop.engine, {
     async rewrite(task, options) {
       const call = calls
       calls += 1
       return bend(await shop.engine.rewrite(task, options), call)
     },
-  }
+  })
 }
 
 function bindCatalog(catalog: Catalog): Catalog {
@@ -51,23 +51,6 @@ function bindCatalog(catalog: Catalog): Catalog {
     registerTable: (identifier, location) => catalog.registerTable(identifier, location),
     dropTable: (identifier) => catalog.dropTable(identifier),
     commit: (identifier, request) => catalog.commit(identifier, request),
-    close: async () => {},
-  }
-}
-
-function delegate(engine: Engine): Engine {
-  return {
-    name: engine.name,
-    rewrite: (task, options) => engine.rewrite(task, options),
-    rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
-    append: (task, options) => engine.append(task, options),
-    appendFrom: (task, options) => engine.appendFrom(task, options),
-    readRows: (task, options) => engine.readRows(task, options),
-    countRows: (task, options) => engine.countRows(task, options),
-    queryRows: (task, options) => engine.queryRows(task, options),
-    compareQueries: (task, options) => engine.compareQueries(task, options),
-    openRowIndex: (task, options) => engine.openRowIndex(task, options),
-    ping: () => engine.ping(),
     close: async () => {},
   }
 }

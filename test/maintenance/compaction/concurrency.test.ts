@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Engine } from '../../../src/engines/engine.ts'
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
@@ -8,6 +7,7 @@ import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
 import { runs } from '../../support/effort.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 /** Rounds per format version; each is a compaction with concurrent writers. */
 const ROUNDS = Number(process.env['COMPACTION_ROUNDS'] ?? runs(10, 2))
@@ -61,25 +61,14 @@ async function compactAmongWriters(lake: RealLake, random: Random, { round, outc
     if (random(6) === 0) await expire(lake, random)
     else await write(lake, random)
   }
-  const engine: Engine = {
-    name: 'disturbed',
+  const engine = overriddenEngine(shop.engine, {
     async rewrite(task, options) {
       await disturb()
       const result = await shop.engine.rewrite(task, options)
       await disturb()
       return result
     },
-    rewritePositionDeletes: (task, options) => shop.engine.rewritePositionDeletes(task, options),
-    append: (task, options) => shop.engine.append(task, options),
-    appendFrom: (task, options) => shop.engine.appendFrom(task, options),
-    readRows: (task, options) => shop.engine.readRows(task, options),
-    countRows: (task, options) => shop.engine.countRows(task, options),
-    queryRows: (task, options) => shop.engine.queryRows(task, options),
-    compareQueries: (task, options) => shop.engine.compareQueries(task, options),
-    openRowIndex: (task, options) => shop.engine.openRowIndex(task, options),
-    ping: () => shop.engine.ping(),
-    close: async () => {},
-  }
+  })
   const request = {
     min_input_files: 2,
     max_concurrent_file_group_rewrites: 1,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Engine } from '../../../src/engines/engine.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import type { OperationCleanup } from '../../../src/maintenance/operation-hooks.ts'
@@ -7,6 +6,7 @@ import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
 import type { StagedCommit } from '../../../src/iceberg/update/staged-commit.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 let shop: Workshop
 
@@ -27,25 +27,14 @@ async function crashAt(lake: RealLake, moment: Moment) {
     return new Promise(() => {})
   }
   let groups = 0
-  const engine: Engine = {
-    name: 'dying',
+  const engine = overriddenEngine(shop.engine, {
     async rewrite(task, options) {
       const result = await shop.engine.rewrite(task, options)
       groups += 1
       if (moment === (groups === 1 ? 'first group' : 'all groups')) return stopHere()
       return result
     },
-    rewritePositionDeletes: (task, options) => shop.engine.rewritePositionDeletes(task, options),
-    append: (task, options) => shop.engine.append(task, options),
-    appendFrom: (task, options) => shop.engine.appendFrom(task, options),
-    readRows: (task, options) => shop.engine.readRows(task, options),
-    countRows: (task, options) => shop.engine.countRows(task, options),
-    queryRows: (task, options) => shop.engine.queryRows(task, options),
-    compareQueries: (task, options) => shop.engine.compareQueries(task, options),
-    openRowIndex: (task, options) => shop.engine.openRowIndex(task, options),
-    ping: () => shop.engine.ping(),
-    close: async () => {},
-  }
+  })
   const work = runCompaction({
     catalog: lake.catalog,
     engine,

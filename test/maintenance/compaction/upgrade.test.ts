@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
-import type { Engine } from '../../../src/engines/engine.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 let shop: Workshop
 beforeAll(async () => {
@@ -50,23 +50,12 @@ async function compact(lake: RealLake, { beforeRewrite, onStaged }: Disturbance)
     await work?.()
   }
   const { engine: inner } = shop
-  const engine: Engine = {
-    name: 'disturbed',
+  const engine = overriddenEngine(inner, {
     async rewrite(task, options) {
       await disturb('beforeRewrite')
       return inner.rewrite(task, options)
     },
-    rewritePositionDeletes: (task, options) => inner.rewritePositionDeletes(task, options),
-    append: (task, options) => inner.append(task, options),
-    appendFrom: (task, options) => inner.appendFrom(task, options),
-    readRows: (task, options) => inner.readRows(task, options),
-    countRows: (task, options) => inner.countRows(task, options),
-    queryRows: (task, options) => inner.queryRows(task, options),
-    compareQueries: (task, options) => inner.compareQueries(task, options),
-    openRowIndex: (task, options) => inner.openRowIndex(task, options),
-    ping: () => inner.ping(),
-    close: async () => {},
-  }
+  })
   return runCompaction({
     catalog: lake.catalog,
     engine,

@@ -22,6 +22,7 @@ import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta
 import type { StagedCommit } from '../../../src/iceberg/update/staged-commit.ts'
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 let shop: Workshop
 
@@ -64,13 +65,7 @@ async function pathsOf(lake: RealLake): Promise<readonly string[]> {
 function engineWith(merge: (run: Engine['rewritePositionDeletes']) => Engine['rewritePositionDeletes']): Engine {
   const { engine } = shop
   const rewritePositionDeletes = merge((task, options) => engine.rewritePositionDeletes(task, options))
-  return new Proxy(engine, {
-    get: (target, name) => {
-      if (name === 'rewritePositionDeletes') return rewritePositionDeletes
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  return overriddenEngine(engine, { rewritePositionDeletes })
 }
 
 interface RunOptions {

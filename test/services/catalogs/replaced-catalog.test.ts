@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engines/engine.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { sleep, until } from '../../support/waiting.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 const labs: StreamLab[] = []
 afterEach(async () => {
@@ -58,24 +59,14 @@ describe('a replaced catalog', () => {
   it('stays open until its running operation ends', async () => {
     const started = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
-    const wrapEngine = (engine: Engine): Engine => ({
-      name: engine.name,
-      async rewrite(task, options) {
-        started.resolve()
-        await released.promise
-        return engine.rewrite(task, options)
-      },
-      rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
-      append: (task, options) => engine.append(task, options),
-      appendFrom: (task, options) => engine.appendFrom(task, options),
-      readRows: (task, options) => engine.readRows(task, options),
-      countRows: (task, options) => engine.countRows(task, options),
-      queryRows: (task, options) => engine.queryRows(task, options),
-      compareQueries: (task, options) => engine.compareQueries(task, options),
-      openRowIndex: (task, options) => engine.openRowIndex(task, options),
-      ping: () => engine.ping(),
-      close: () => engine.close(),
-    })
+    const wrapEngine = (engine: Engine): Engine =>
+      overriddenEngine(engine, {
+        async rewrite(task, options) {
+          started.resolve()
+          await released.promise
+          return engine.rewrite(task, options)
+        },
+      })
     const lab = await open({ overrides: { catalogCloseAfterMs: 20, wrapEngine } })
     await lab.createTable('s.events', [
       ['id', 'long'],

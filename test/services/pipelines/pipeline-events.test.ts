@@ -7,6 +7,7 @@ import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 interface PipelineEvent {
   readonly type: string
@@ -23,14 +24,14 @@ for (const kind of stateKinds) {
     /** Batches that fail, and how many have. */
     let fault: IcebergError | undefined
     let failures = 0
-    const misbehaving = (engine: Engine): Engine => ({
-      ...methodsOf(engine),
-      appendFrom: async (task, options) => {
-        if (fault === undefined) return engine.appendFrom(task, options)
-        failures += 1
-        throw fault
-      },
-    })
+    const misbehaving = (engine: Engine): Engine =>
+      overriddenEngine(engine, {
+        appendFrom: async (task, options) => {
+          if (fault === undefined) return engine.appendFrom(task, options)
+          failures += 1
+          throw fault
+        },
+      })
 
     beforeAll(async () => {
       const place = await kind.place()
@@ -174,21 +175,4 @@ for (const kind of stateKinds) {
       expect((await typesOf(id)).at(-1)).toBe('pipeline.deleted')
     })
   })
-}
-
-function methodsOf(engine: Engine): Engine {
-  return {
-    name: engine.name,
-    rewrite: (task, options) => engine.rewrite(task, options),
-    rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
-    append: (task, options) => engine.append(task, options),
-    appendFrom: (task, options) => engine.appendFrom(task, options),
-    readRows: (task, options) => engine.readRows(task, options),
-    countRows: (task, options) => engine.countRows(task, options),
-    queryRows: (task, options) => engine.queryRows(task, options),
-    compareQueries: (task, options) => engine.compareQueries(task, options),
-    openRowIndex: (task, options) => engine.openRowIndex(task, options),
-    ping: () => engine.ping(),
-    close: () => engine.close(),
-  }
 }

@@ -12,6 +12,7 @@ import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 type Pipeline = { id: string; state: string; error: { code: string; message: string } | null; warnings: string[] }
 
@@ -19,23 +20,13 @@ describe('a pipeline under failures and changes', LONG, () => {
   let lab: StreamLab
   /** The error of the next batches; undefined: they succeed. */
   let fault: IcebergError | undefined
-  const misbehaving = (engine: Engine): Engine => ({
-    name: engine.name,
-    rewrite: (task, options) => engine.rewrite(task, options),
-    rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, options),
-    append: (task, options) => engine.append(task, options),
-    appendFrom: async (task, options) => {
-      if (fault) throw fault
-      return engine.appendFrom(task, options)
-    },
-    readRows: (task, options) => engine.readRows(task, options),
-    countRows: (task, options) => engine.countRows(task, options),
-    queryRows: (task, options) => engine.queryRows(task, options),
-    compareQueries: (task, options) => engine.compareQueries(task, options),
-    openRowIndex: (task, options) => engine.openRowIndex(task, options),
-    ping: () => engine.ping(),
-    close: () => engine.close(),
-  })
+  const misbehaving = (engine: Engine): Engine =>
+    overriddenEngine(engine, {
+      appendFrom: async (task, options) => {
+        if (fault) throw fault
+        return engine.appendFrom(task, options)
+      },
+    })
 
   beforeAll(async () => {
     lab = await openLab({
