@@ -2,9 +2,11 @@ import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 import { mapBounded } from '../../../lib/bounded-map.ts'
+import { formatBytes } from '../../../lib/text.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
+import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 import type {
   AppendFromResult,
   AppendFromTask,
@@ -82,7 +84,7 @@ export class UserQueries {
     const { limits } = this.#options
     const own = { ...limits, seconds, memoryBytes: Math.min(memoryBytes, limits.memoryBytes) }
     return this.#run('query', { ...options, limits: own }, async ({ folder, bounds, signal, ask }) => {
-      const inputs = await stageInputs(task.inputs, { folder, signal })
+      const inputs = await stageInputs(task.inputs, { folder, signal, maxCopiedBytes: own.diskBytes })
       const { query, columns } = task
       const answer = await ask({
         op: 'query',
@@ -218,22 +220,23 @@ function explainEnd(error: unknown, watch: QueryWatch | undefined, signal: Abort
 interface Staging {
   readonly folder: string
   readonly signal: AbortSignal
+  /** Of all files that are not on this machine, together; undefined: no limit. */
+  readonly maxCopiedBytes?: number
 }
 
-/** The inputs with local files: the originals if they are on this machine, else copies. */
+/** The inputs with local files: the originals if they are on this machine, else copies. `LIMIT_EXCEEDED` before a copy is made. */
 async function stageInputs(
   inputs: readonly QueryInput[],
-  { folder, signal }: Staging,
+  { folder, signal, maxCopiedBytes }: Staging,
 ): Promise<readonly WorkerInput[]> {
   const check = (): void => {
     if (signal.aborted) throw cancelled(signal)
   }
+  if (maxCopiedBytes !== undefined) await requireFewCopies(inputs, check, maxCopiedBytes)
   const staged: WorkerInput[] = []
   for (const [at, { io, ...input }] of inputs.entries()) {
     const copies = join(folder, `in${at}`)
-    const locations = new Set(
-      input.inputs.flatMap(({ dataFile, deletes }) => [dataFile.filePath, ...deletes.map(({ file }) => file.filePath)]),
-    )
+    const locations = locationsOf(input.inputs)
     const isLocal = [...locations].every((location) => io.localPath(location) !== undefined)
     if (!isLocal) await mkdir(copies)
     const jobs = [...locations].map((location, number) => ({ location, copy: join(copies, String(number)) }))
@@ -246,6 +249,32 @@ async function stageInputs(
     staged.push({ ...input, metadata: readingMetadata(input.metadata), files })
   }
   return staged
+}
+
+/** Copies share the disk with maintenance, which must not run out of it. Sizes are those of the files, not of manifests. */
+async function requireFewCopies(inputs: readonly QueryInput[], check: () => void, maxBytes: number): Promise<void> {
+  let bytes = 0
+  for (const { io, inputs: tasks } of inputs) {
+    const remote = [...locationsOf(tasks)].filter((location) => io.localPath(location) === undefined)
+    await mapBounded(remote, COPIES_AT_ONCE, async (location) => {
+      check()
+      bytes += (await io.stat(location))?.sizeBytes ?? 0
+    })
+  }
+  if (bytes <= maxBytes) return
+  const [needed, allowed] = [formatBytes(bytes), formatBytes(maxBytes)]
+  throw new IcebergError(
+    'LIMIT_EXCEEDED',
+    `the query needs copies of ${needed} of files that are not on this machine, and may use ${allowed} of disk`,
+  )
+}
+
+function locationsOf(tasks: readonly FileScanTask[]): Set<string> {
+  return new Set(
+    tasks.flatMap(({ dataFile, deletes }) =>
+      [dataFile, ...deletes.map(({ file }) => file)].map(({ filePath }) => filePath),
+    ),
+  )
 }
 
 /** The metadata that reading rows needs, without the history, which may be large. */

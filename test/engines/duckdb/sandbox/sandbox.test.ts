@@ -5,6 +5,7 @@ import { createDuckDbEngine } from '../../../../src/engines/duckdb/duckdb-engine
 import { LONG } from '../../../support/effort.ts'
 import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
 import type { Engine, QueryInput } from '../../../../src/engines/engine.ts'
+import type { FileIO } from '../../../../src/iceberg/io/file-io.ts'
 import { field, Lake, readAll, schemaOf, tableMetadata } from '../harness/lake.ts'
 import { later } from '../../../support/waiting.ts'
 import { HOSTILE, RAW_VALUES } from './hostile-sql.ts'
@@ -345,3 +346,46 @@ async function caught(run: () => Promise<unknown>): Promise<unknown> {
     return error
   }
 }
+
+describe('rows of a query over files that are not on this machine', () => {
+  const bounds = { maxRows: 10, maxBytes: 10_000, maxTextLength: 100, seconds: 8, memoryBytes: 256 * 1024 ** 2 }
+  const query = 'SELECT count(*) AS n FROM input'
+  /** Storage of another machine, whose files have a size of their own, whatever manifests say. */
+  const remote = (sizeBytes?: number): { readonly io: FileIO; readonly reads: string[] } => {
+    const reads: string[] = []
+    const io: FileIO = Object.assign(Object.create(lake.io) as FileIO, {
+      localPath: () => undefined,
+      stat: async (location: string) => {
+        const status = await lake.io.stat(location)
+        return status && { ...status, sizeBytes: sizeBytes ?? status.sizeBytes }
+      },
+      readRange: (location: string, offset: number, length: number) => {
+        reads.push(location)
+        return lake.io.readRange(location, offset, length)
+      },
+    })
+    return { io, reads }
+  }
+  const ask = async (io: FileIO) => {
+    const columns = await sandbox.describe([{ name: 'input', columns: sandbox.columnsOf(schema.fields) }], query)
+    return engine.queryRows({ inputs: [{ ...input, io }], query, columns, bounds })
+  }
+  const leftovers = () => readdirSync(lake.path('sandboxed')).filter((name) => name.includes('query-'))
+
+  it('come from copies, which are removed', async () => {
+    const { io, reads } = remote()
+    expect((await ask(io)).rows).toEqual([['5']])
+    expect(reads.length).toBeGreaterThan(0)
+    expect(leftovers()).toEqual([])
+  })
+
+  it('are refused before copies exceed the disk limit', async () => {
+    const { io, reads } = remote(65 * 1024 ** 2)
+    await expect(ask(io)).rejects.toMatchObject({
+      code: 'LIMIT_EXCEEDED',
+      message: expect.stringContaining('copies of 65 MiB of files that are not on this machine, and may use 64 MiB'),
+    })
+    expect(reads).toEqual([])
+    expect(leftovers()).toEqual([])
+  })
+})
