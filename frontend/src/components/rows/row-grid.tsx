@@ -17,7 +17,8 @@ interface RowGridProps {
   readonly onOrder?: (column: string) => void
 }
 
-const NUMBERS = /^(int|long|float|double|decimal.*)$/
+/** Types whose values are numbers; 64-bit integers and decimals come as texts. */
+export const NUMBERS = /^(int|long|float|double|decimal.*)$/
 
 /** Rows with their columns and types; NULL differs from an empty text. */
 export function RowGrid({ label, answer: { columns, rows }, order, onOrder }: RowGridProps) {
