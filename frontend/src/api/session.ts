@@ -3,6 +3,7 @@ import { hasRole } from '../../../src/domain/roles.ts'
 import { ApiError } from './api-error.ts'
 import { api } from './client.ts'
 import { queryClient } from './query-client.ts'
+import { RECENT_QUERIES } from './stored-keys.ts'
 import type { Role, WhoAmI } from './types.ts'
 
 /** The signed-in user; fails with 401 when no user is signed in. */
@@ -39,6 +40,7 @@ export async function signOut(): Promise<void> {
     if (!(error instanceof ApiError && error.status === 401)) throw error
   }
   queryClient.clear()
+  localStorage.removeItem(RECENT_QUERIES)
 }
 
 /** What opening the page by a link with a token leads to. */

@@ -1,4 +1,5 @@
-const KEY = 'lockhouse.queries'
+import { RECENT_QUERIES as KEY } from '../../api/stored-keys.ts'
+
 const MAX = 20
 
 /** The queries of this browser, newest first. */
