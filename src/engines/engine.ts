@@ -89,15 +89,16 @@ export interface RewriteDeletesTask {
   readonly deletes: readonly DeleteFileRef[]
   /** All live data files of the partition, and others that a delete file names. */
   readonly dataFiles: readonly LiveDataFile[]
+  /** Data sequence number that the new files will have: the highest of the merged ones. */
+  readonly sequenceNumber: number
   readonly output: DeleteOutputSpec
 }
 
-/** Where and how new position delete files are written. */
+/** Where and how new position delete files of one partition are written. */
 export interface DeleteOutputSpec {
+  /** Of all data files that the deletes are about. */
   readonly specId: number
   readonly partition: PartitionTuple
-  /** Data sequence number that the new files will have: the highest of the merged ones. */
-  readonly sequenceNumber: number
   readonly targetFileSizeBytes: number
   /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
   readonly properties: Readonly<Record<string, string>>

@@ -146,8 +146,9 @@ async function mergeGroup(
   const newLocation = (index: number): string =>
     newDataLocation(metadata, folder, `${fileNamePrefix}-${String(index).padStart(5, '0')}-deletes.parquet`)
   const { properties } = metadata
-  const output = { specId, partition, sequenceNumber, targetFileSizeBytes, properties, newLocation }
-  const result = await engine.rewritePositionDeletes({ io, metadata, deletes, dataFiles, output }, { signal })
+  const output = { specId, partition, targetFileSizeBytes, properties, newLocation }
+  const task = { io, metadata, deletes, dataFiles, sequenceNumber, output }
+  const result = await engine.rewritePositionDeletes(task, { signal })
   try {
     await requireSound(io, group, result)
   } catch (error) {

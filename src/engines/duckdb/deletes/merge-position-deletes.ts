@@ -58,7 +58,7 @@ export async function mergePositionDeletes(run: DuckDbRun, task: RewriteDeletesT
   const { files, rowsWritten } = await writePositionDeletes(run, kept, { io, ...output })
   try {
     const expected = await fingerprint(run, before, OLD)
-    const written = files.map((file) => ({ file, sequenceNumber: output.sequenceNumber }))
+    const written = files.map((file) => ({ file, sequenceNumber: task.sequenceNumber }))
     const found = await readBack(context, written, { inputs, uncounted })
     if (expected.hash !== found.hash || expected.rows !== found.rows) {
       throw new IcebergError(

@@ -1,8 +1,8 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
-import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
 
+import type { DeleteOutputSpec } from '../../engine.ts'
 import { quoteText, textList } from '../session/sql-text.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'
@@ -14,17 +14,9 @@ import type { Footer } from '../write/output-files.ts'
 import { leafColumns, verifyLayout } from '../write/output-layout.ts'
 import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
 
-/** Where and how position delete files of one partition are written. */
-export interface PositionDeleteOutput {
+/** Position delete files of one partition, and the storage that they are written to. */
+export interface PositionDeleteOutput extends DeleteOutputSpec {
   readonly io: FileIO
-  /** Of all data files that the deletes are about. */
-  readonly specId: number
-  readonly partition: PartitionTuple
-  readonly targetFileSizeBytes: number
-  /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
-  readonly properties: Readonly<Record<string, string>>
-  /** Location for the n-th new file. */
-  readonly newLocation: (index: number) => string
 }
 
 /** New position delete files in their final locations. */
