@@ -39,8 +39,8 @@ const DELETES_PER_FILE = 4
  * Plans a full scan of a snapshot: every live data file with the deletes that apply to it, in manifest order.
  * Nothing is skipped by values. A table without snapshots has no files.
  *
- * Errors: `NO_SUCH_SNAPSHOT`; `LIMIT_EXCEEDED` and `CANCELLED` as the options say; `INVALID_METADATA` when the deletes violate the spec; `UNSUPPORTED` and
- * `CORRUPT_FILE` from manifests that cannot be read; those of FileIO.
+ * Errors: `NO_SUCH_SNAPSHOT`; `LIMIT_EXCEEDED` and `CANCELLED` as the options say; `INVALID_METADATA` when the deletes violate the
+ * spec; `UNSUPPORTED` and `CORRUPT_FILE` from manifests that cannot be read; those of FileIO.
  */
 export async function planFiles(table: Table, options: PlanFilesOptions = {}): Promise<FileScanTask[]> {
   const snapshot = snapshotToRead(table, options.snapshotId)

@@ -51,8 +51,8 @@ export interface RewriteOptions extends StageOptions {
  * Delete files that no remaining data file can need are dropped; manifests without changes are reused.
  *
  * Errors: `COMMIT_CONFLICT` when the starting snapshot is no longer in the history of `main`, a replaced file was removed,
- * its row ids or deletes have changed, or the carried deletes are not those of the table's format version; `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`;
- * those of manifests and FileIO. On an error, no new file remains.
+ * its row ids or deletes have changed, or the carried deletes are not those of the table's format version;
+ * `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`; those of manifests and FileIO. On an error, no new file remains.
  */
 export async function stageRewrite(table: Table, options: RewriteOptions): Promise<StagedSnapshot> {
   checkNewFiles(table, options.added, ['data'])
