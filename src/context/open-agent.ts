@@ -3,7 +3,7 @@ import { type AgentService, createAgentService } from '../agent/chats/agent-serv
 import { createDailyTokens } from '../agent/chats/daily-tokens.ts'
 import { createTranscriptService, type TranscriptService } from '../agent/chats/transcript-service.ts'
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '../agent/loop/run-limits.ts'
-import { createModelChoice, type ModelChoice } from '../agent/model/model-choice.ts'
+import { createModelChoice, type ModelChoice } from '../agent/chats/model-choice.ts'
 import { createModelFetch } from '../agent/model/model-fetch.ts'
 import { allTools, findChangeTool } from '../agent/tools/all-tools.ts'
 import { knownSecrets } from '../agent/redaction/known-secrets.ts'

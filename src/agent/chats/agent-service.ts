@@ -15,7 +15,7 @@ import { type AgentChatStore, type ChatRecord, createAgentChatStore } from '../.
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../../services/audit/audit-service.ts'
 import type { DailyTokens, RunBudget } from './daily-tokens.ts'
-import type { ModelChoice } from '../model/model-choice.ts'
+import type { ModelChoice } from './model-choice.ts'
 
 export interface AgentServiceDeps {
   /** For reads. Writes create a store inside their transaction. */

@@ -1,8 +1,8 @@
-import type { ChatModel } from './chat-model.ts'
+import type { ChatModel } from '../model/chat-model.ts'
 import { BUILTIN_MODEL, createBuiltinModel } from '../builtin/builtin-model.ts'
-import { type ModelEndpoint, type ModelEndpointSettings, resolveModelEndpoint } from './model-endpoint.ts'
-import { createOpenAiModel, firstModel } from './openai/openai-model.ts'
-import { type Provider, PROVIDERS, type RemoteProviderName } from './providers.ts'
+import { type ModelEndpoint, type ModelEndpointSettings, resolveModelEndpoint } from '../model/model-endpoint.ts'
+import { createOpenAiModel, firstModel } from '../model/openai/openai-model.ts'
+import { type Provider, PROVIDERS, type RemoteProviderName } from '../model/providers.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { PROVIDER_NAMES, type ProviderName } from '../../domain/model-providers.ts'
 
