@@ -1,4 +1,4 @@
-import type { ActionContext, PendingActionView, ProposedAction } from './proposed-action.ts'
+import type { ActionContext, PendingActionView, ProposedAction } from '../tools/proposed-action.ts'
 import { toStoredJson } from '../tools/stored-value.ts'
 import type { ChangeTool, ToolRun } from '../tools/tool.ts'
 import type { RequestContext } from '../../domain/audit.ts'

@@ -1,4 +1,4 @@
-import type { PendingActionView } from './proposed-action.ts'
+import type { PendingActionView } from '../tools/proposed-action.ts'
 import type { ActionState, AgentActionView } from '../../schemas/agent.ts'
 import type { ActionRecord } from '../../storage/stores/agent/action-store.ts'
 

@@ -1,4 +1,4 @@
-import type { PendingActionView } from '../actions/proposed-action.ts'
+import type { PendingActionView } from '../tools/proposed-action.ts'
 
 /** An event of a run, for streaming clients; `step` counts the requests to the model from 1. */
 export type AgentEvent =

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { AgentEvent } from './agent-event.ts'
-import type { PendingActionView } from '../actions/proposed-action.ts'
+import type { PendingActionView } from '../tools/proposed-action.ts'
 import {
   type ChatMessage,
   type ChatModel,

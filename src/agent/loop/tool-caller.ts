@@ -1,6 +1,6 @@
 import { mapBounded } from '../../lib/bounded-map.ts'
 import type { AgentEvent } from './agent-event.ts'
-import type { PendingActionView } from '../actions/proposed-action.ts'
+import type { PendingActionView } from '../tools/proposed-action.ts'
 import { AuditBatch } from './audit-batch.ts'
 import type { ChatMessage, ModelToolCall } from '../model/chat-model.ts'
 import type { RunLimits } from './run-limits.ts'

@@ -9,7 +9,7 @@ import type { OperationService } from '../../services/operations/operation-servi
 import type { PipelineService } from '../../services/pipelines/pipeline-service.ts'
 import type { QueryTable } from '../../services/query/table-query.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
-import type { ActionContext, PendingActionView, ProposedAction } from '../actions/proposed-action.ts'
+import type { ActionContext, PendingActionView, ProposedAction } from './proposed-action.ts'
 import type { RecordToolCalls } from './record-tool-calls.ts'
 import type { SecretRedactor } from '../redaction/secret-redactor.ts'
 

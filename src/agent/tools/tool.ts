@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { AuditChannel } from '../../domain/audit.ts'
 import type { Caller, Role } from '../../domain/roles.ts'
-import type { ProposedAction } from '../actions/proposed-action.ts'
+import type { ProposedAction } from './proposed-action.ts'
 import type { ToolServices } from './tool-services.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 
