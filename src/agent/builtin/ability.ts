@@ -1,4 +1,4 @@
-import type { JsonView } from './answers/json-view.ts'
+import type { JsonView } from './json-view.ts'
 import type { Question } from './question.ts'
 
 /** A tool call and its result. */

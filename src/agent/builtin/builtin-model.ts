@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatModel, ModelReply, ModelRequest } from '../model/chat-model.ts'
 import type { Next, SeenCall } from './ability.ts'
-import { JsonView } from './answers/json-view.ts'
+import { JsonView } from './json-view.ts'
 import { suggest } from './answers/suggestions.ts'
 import { answer } from './answer.ts'
 

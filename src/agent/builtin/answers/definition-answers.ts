@@ -1,8 +1,8 @@
 import { plural } from '../../../lib/text.ts'
 import { type Ability, callsTool, type SeenCall } from '../ability.ts'
 import { readDefinition, readNamedEnvironment, readTwoVersions, readVersion } from '../names/definition-finder.ts'
-import type { JsonView } from './json-view.ts'
-import { bullets, moment, problem, quoted } from './text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, moment, problem, quoted } from '../text.ts'
 
 function describeApprovals({ data, error }: SeenCall): string {
   if (error !== undefined) return `I cannot read the approval requests: ${problem(error)}`

@@ -1,9 +1,9 @@
 import { plural } from '../../../lib/text.ts'
 import { type Ability, callsTool, type Reader, type SeenCall } from '../ability.ts'
 import { readDefinition, readEnvironment, readNamedEnvironment } from '../names/definition-finder.ts'
-import type { JsonView } from './json-view.ts'
+import type { JsonView } from '../json-view.ts'
 import { describeProposal } from './maintenance-answers.ts'
-import { bullets, oneLine, problem, quoted } from './text.ts'
+import { bullets, oneLine, problem, quoted } from '../text.ts'
 
 const readAction: Reader = (question) => {
   if (question.has('undeploy')) return { args: { action: 'undeploy' } }

@@ -3,8 +3,8 @@ import { type Ability, lastOf, type Next, type SeenCall } from '../ability.ts'
 import { ageInDays, dayNamed, numberAfter } from '../language/tokens.ts'
 import { findTable, namesNoTable } from '../names/table-finder.ts'
 import type { Question } from '../question.ts'
-import type { JsonView } from './json-view.ts'
-import { bullets, moment, oneLine, problem, quoted } from './text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, moment, oneLine, problem, quoted } from '../text.ts'
 
 interface TableChange {
   /** The tool that proposes it. */

@@ -1,8 +1,8 @@
 import { plural } from '../../../lib/text.ts'
 import { type Ability, callsTool, type Reader, type SeenCall } from '../ability.ts'
 import { readNamedTable } from '../names/table-finder.ts'
-import type { JsonView } from './json-view.ts'
-import { bullets, duration, moment, problem, quoted } from './text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, duration, moment, problem, quoted } from '../text.ts'
 
 const readFailed: Reader = (question) => ({ args: question.has('fail', 'problem') ? { state: 'failed' } : {} })
 

@@ -3,9 +3,9 @@ import { type Ability, callsTool, lastOf, type SeenCall } from '../ability.ts'
 import { intervalNamed } from '../language/tokens.ts'
 import { readPipeline } from '../names/pipeline-finder.ts'
 import type { Question } from '../question.ts'
-import type { JsonView } from './json-view.ts'
+import type { JsonView } from '../json-view.ts'
 import { describeProposal } from './maintenance-answers.ts'
-import { bullets, duration, moment, problem, quoted } from './text.ts'
+import { bullets, duration, moment, problem, quoted } from '../text.ts'
 
 /** Proposes to start a pipeline. */
 const startAbility: Ability = {

@@ -3,8 +3,8 @@ import { type Ability, lastOf, type SeenCall } from '../ability.ts'
 import { numberNamed } from '../language/tokens.ts'
 import { findTable } from '../names/table-finder.ts'
 import type { Question } from '../question.ts'
-import type { JsonView } from './json-view.ts'
-import { problem, quoted } from './text.ts'
+import type { JsonView } from '../json-view.ts'
+import { problem, quoted } from '../text.ts'
 
 const SQL = /\bselect\b[\s\S]+\bfrom\s+["`]?([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*)["`]?/iu
 

@@ -1,5 +1,5 @@
 import type { ModelRequest } from '../../model/chat-model.ts'
-import { bullets } from './text.ts'
+import { bullets } from '../text.ts'
 
 /** The tools whose first example is suggested, as far as the caller may use them. */
 const SUGGESTED = [

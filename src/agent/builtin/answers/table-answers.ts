@@ -1,8 +1,8 @@
 import { count, formatBytes, plural } from '../../../lib/text.ts'
 import { type Ability, callsTool, lastOf, type SeenCall } from '../ability.ts'
 import { findTable, readTable } from '../names/table-finder.ts'
-import type { JsonView } from './json-view.ts'
-import { bullets, moment, problem, quoted } from './text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, moment, problem, quoted } from '../text.ts'
 
 /** Which tables need care and why, or how large they are. */
 const careAbility: Ability = {

@@ -1,6 +1,6 @@
 import { lastOf, type Next, type Reader } from '../ability.ts'
-import type { JsonView } from '../answers/json-view.ts'
-import { bullets, problem, quoted } from '../answers/text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, problem, quoted } from '../text.ts'
 import type { Question } from '../question.ts'
 import { WHICH } from './follow-up.ts'
 import { namedIn } from './table-finder.ts'

@@ -1,6 +1,6 @@
 import { lastOf, type Next, type Reader, type Reading, type SeenCall } from '../ability.ts'
-import type { JsonView } from '../answers/json-view.ts'
-import { bullets, problem, quoted } from '../answers/text.ts'
+import type { JsonView } from '../json-view.ts'
+import { bullets, problem, quoted } from '../text.ts'
 import type { Question } from '../question.ts'
 import { DID_YOU_MEAN, WHICH } from './follow-up.ts'
 

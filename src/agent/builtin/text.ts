@@ -1,4 +1,4 @@
-import { count } from '../../../lib/text.ts'
+import { count } from '../../lib/text.ts'
 import type { JsonView } from './json-view.ts'
 
 /** Quotes a name or other text from the lakehouse, so that it cannot look like part of our own sentence. */
