@@ -1,7 +1,7 @@
 import type { Env } from '../config/env.ts'
 import type { ServiceBundle } from '../server/open-service.ts'
 import type { ApiClient } from './api-client.ts'
-import type { EndpointId } from './api/endpoint.ts'
+import type { EndpointId } from './endpoint.ts'
 
 /** Where a command writes. */
 export interface Terminal {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { monitorMessage } from '../schemas/monitor.ts'
 import type { pipeline } from '../schemas/pipelines.ts'
-import { endpointOf } from './api/endpoint.ts'
+import { endpointOf } from './endpoint.ts'
 import type { Call } from './command.ts'
 import { CommandError } from './errors.ts'
 import { durationText, jsonText, plainText } from './text.ts'

@@ -1,5 +1,5 @@
 import type { Call } from '../command.ts'
-import { type Column, showRows } from '../commands/show.ts'
+import { type Column, showRows } from '../show.ts'
 import { type Cell, durationText, jsonText, sizeText, textList } from '../text.ts'
 
 /** A column: a field of the entries, or its header and the field. */

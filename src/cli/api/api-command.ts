@@ -1,5 +1,5 @@
 import type { Call, Command, OptionSpec } from '../command.ts'
-import { JSON_OPTION } from '../commands/show.ts'
+import { JSON_OPTION } from '../show.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { type AnswerView, type ColumnSpec, showAnswer, showList } from './answer.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type ListName,
   pathParameters,
   type RowField,
-} from './endpoint.ts'
+} from '../endpoint.ts'
 import { plainText } from '../text.ts'
 import { fieldOptions, givenFields, readJsonFile, simpleFields } from './fields.ts'
 import { listAll } from './pages.ts'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import type { Call, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
-import type { Endpoint, FieldSpec } from './endpoint.ts'
+import type { Endpoint, FieldSpec } from '../endpoint.ts'
 
 /** The option for a field: sizes need no unit, because they are in bytes. */
 export function optionName(field: string): string {

@@ -1,7 +1,7 @@
 import type { Call } from '../command.ts'
 import type { Query } from '../api-client.ts'
 import { CommandError } from '../errors.ts'
-import { type EndpointId, endpointOf, filledPath } from './endpoint.ts'
+import { type EndpointId, endpointOf, filledPath } from '../endpoint.ts'
 
 /** Entries of a page at most (docs/api.md#lists). */
 const MAX_PAGE = 1000

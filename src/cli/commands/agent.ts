@@ -1,10 +1,10 @@
 import { callCommand, listCommand } from '../api/api-command.ts'
 import { showAnswer } from '../api/answer.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
 import { jsonText, plainLines, plainText } from '../text.ts'
-import { JSON_OPTION } from './show.ts'
+import { JSON_OPTION } from '../show.ts'
 
 const CHAT_FIELDS = simpleFields(endpointOf('chatWithAgent'), ['prompt'])
 const ACTION_EXCEPT = ['plan'] as const

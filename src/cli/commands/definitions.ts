@@ -1,5 +1,5 @@
 import { callCommand, listCommand } from '../api/api-command.ts'
-import { endpointOf, filledPath, pathParameters } from '../api/endpoint.ts'
+import { endpointOf, filledPath, pathParameters } from '../endpoint.ts'
 import { resolveIds } from '../api/parameters.ts'
 import type { Call, Command } from '../command.ts'
 import { jsonText } from '../text.ts'

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
 import { HOME_OPTION, homeOf } from '../local.ts'
-import { showRows } from './show.ts'
+import { showRows } from '../show.ts'
 
 export const doctor: Command = {
   summary: 'check settings, folder, disk, keys, state, catalog, engine, clock and port of this machine',

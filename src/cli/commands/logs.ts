@@ -1,5 +1,5 @@
 import { callCommand, limitOf, listCommand, queryOf } from '../api/api-command.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import { fieldOptions } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'

@@ -5,12 +5,12 @@ import {
   type RequestedKind,
   REQUESTED_KINDS,
 } from '../../domain/tables/operations.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { followOperation } from '../operation-progress.ts'
 import { type Cell, sizeText, textList } from '../text.ts'
-import { JSON_OPTION, showPairs } from './show.ts'
+import { JSON_OPTION, showPairs } from '../show.ts'
 
 type Field = FieldOf<RequestedKind>
 

@@ -2,7 +2,7 @@ import { callCommand, listCommand } from '../api/api-command.ts'
 import { pairsOf } from '../api/answer.ts'
 import type { Command } from '../command.ts'
 import { followOperation } from '../operation-progress.ts'
-import { JSON_OPTION, showPairs } from './show.ts'
+import { JSON_OPTION, showPairs } from '../show.ts'
 
 const PARTS = ['request', 'health_before', 'health_after', 'receipt'] as const
 

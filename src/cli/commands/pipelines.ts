@@ -6,7 +6,7 @@ import { resolveIds } from '../api/parameters.ts'
 import type { Call, Command } from '../command.ts'
 import { watchPipelines } from '../monitor.ts'
 import { durationText } from '../text.ts'
-import { showRows } from './show.ts'
+import { showRows } from '../show.ts'
 
 const list = listCommand('listPipelines', { columns: [], none: 'no pipelines', examples: ['lockhouse pipelines'] })
 const FIELDS = [

@@ -1,9 +1,9 @@
 import { callCommand, listCommand } from '../api/api-command.ts'
 import { showAnswer } from '../api/answer.ts'
-import { filledPath, endpointOf } from '../api/endpoint.ts'
+import { filledPath, endpointOf } from '../endpoint.ts'
 import { resolveIds } from '../api/parameters.ts'
 import type { Call, Command } from '../command.ts'
-import { JSON_OPTION } from './show.ts'
+import { JSON_OPTION } from '../show.ts'
 
 const FIELDS = ['id', 'name', 'mode', 'priority', 'tables', 'cooldown', 'revision'] as const
 /** What a policy has besides what a request sets. */

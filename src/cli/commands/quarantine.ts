@@ -1,8 +1,8 @@
 import { callCommand, listCommand } from '../api/api-command.ts'
-import { endpointOf, filledPath } from '../api/endpoint.ts'
+import { endpointOf, filledPath } from '../endpoint.ts'
 import type { Command } from '../command.ts'
 import { previewOperation, runOperation } from './operate.ts'
-import { JSON_OPTION } from './show.ts'
+import { JSON_OPTION } from '../show.ts'
 
 /** Commands for files that maintenance moved into quarantine. */
 export const quarantineCommands: Readonly<Record<string, Command>> = {

@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import { plural } from '../../lib/text.ts'
 import type { queryAnswer } from '../../schemas/tables/rows.ts'
 import { callCommand, queryOf } from '../api/api-command.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
 import { sizeText } from '../text.ts'
-import { JSON_OPTION, showRows } from './show.ts'
+import { JSON_OPTION, showRows } from '../show.ts'
 
 type QueryAnswer = z.infer<typeof queryAnswer>
 

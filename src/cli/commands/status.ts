@@ -1,7 +1,7 @@
 import type { ServiceHealth } from '../../schemas/service-health.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../errors.ts'
-import { JSON_OPTION, showPairs } from './show.ts'
+import { JSON_OPTION, showPairs } from '../show.ts'
 
 export const status: Command = {
   summary: 'show whether the service and its parts work; end with 1 when a part fails',

@@ -2,13 +2,13 @@ import type { z } from 'zod'
 import type { healthIndex } from '../../schemas/tables/health-index.ts'
 import type { tableHealth, tableList } from '../../schemas/tables/tables.ts'
 import { callCommand, limitOf, listCommand, queryOf } from '../api/api-command.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import { fieldOptions } from '../api/fields.ts'
 import { listAll } from '../api/pages.ts'
 import type { Call, Command } from '../command.ts'
 import { plural } from '../../lib/text.ts'
 import { sizeText } from '../text.ts'
-import { JSON_OPTION, showPairs, showRows } from './show.ts'
+import { JSON_OPTION, showPairs, showRows } from '../show.ts'
 
 type HealthIndex = z.infer<typeof healthIndex>
 type TableHealth = z.infer<typeof tableHealth>

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { createdToken } from '../../schemas/auth.ts'
 import { callCommand, listCommand } from '../api/api-command.ts'
-import { endpointOf } from '../api/endpoint.ts'
+import { endpointOf } from '../endpoint.ts'
 import { givenFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
 import { UsageError } from '../errors.ts'

@@ -1,5 +1,5 @@
-import type { Call, OptionSpec } from '../command.ts'
-import { type Cell, jsonText, textList, textTable } from '../text.ts'
+import type { Call, OptionSpec } from './command.ts'
+import { type Cell, jsonText, textList, textTable } from './text.ts'
 
 /** The option of every command for programs. */
 export const JSON_OPTION: Readonly<Record<string, OptionSpec>> = {

@@ -1,6 +1,6 @@
-import type { Method } from '../api-client.ts'
-import { ENDPOINTS } from '../generated/endpoints.ts'
-import type { AnswerFields, BodyFields } from '../generated/fields.ts'
+import type { Method } from './api-client.ts'
+import { ENDPOINTS } from './generated/endpoints.ts'
+import type { AnswerFields, BodyFields } from './generated/fields.ts'
 
 /** Names of the routes in the API's document. */
 export type EndpointId = keyof typeof ENDPOINTS
