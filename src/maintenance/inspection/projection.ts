@@ -10,9 +10,9 @@ import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { parseCompactionOptions } from './options.ts'
-import { planCompaction } from './planner.ts'
-import { expectedOutputFiles, selectFileGroups } from './file-selection.ts'
+import { parseCompactionOptions } from '../compaction/options.ts'
+import { planCompaction } from '../compaction/planner.ts'
+import { expectedOutputFiles, selectFileGroups } from '../compaction/file-selection.ts'
 import type { FileArrays, TableFiles } from '../table-files.ts'
 
 /** What a compaction would do to a table, and the health facts afterwards. */
