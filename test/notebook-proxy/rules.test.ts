@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canHaveNotebook, notebookBasePath } from '../../src/notebooks/path.ts'
-import { proxyPath, withoutToken } from '../../src/notebook-proxy/http/proxy-path.ts'
+import { proxyPath, withoutToken } from '../../src/notebook-proxy/proxy-path.ts'
 import { publicLocation } from '../../src/notebook-proxy/headers/public-location.ts'
 import { upstreamHeaders } from '../../src/notebook-proxy/headers/request-headers.ts'
 import { originRefusal } from '../../src/notebook-proxy/admission/request-rules.ts'

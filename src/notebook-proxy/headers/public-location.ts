@@ -1,4 +1,4 @@
-import { proxyPath } from '../http/proxy-path.ts'
+import { proxyPath } from '../proxy-path.ts'
 
 export interface LocationContext {
   readonly user: string

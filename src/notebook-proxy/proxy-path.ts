@@ -1,4 +1,4 @@
-import { notebookBasePath, parseNotebookPath } from '../../notebooks/path.ts'
+import { notebookBasePath, parseNotebookPath } from '../notebooks/path.ts'
 
 /**
  * How a path under `/notebook/` relates to a user. `foreign` is every path whose user segment is not that user, whatever
