@@ -1,4 +1,4 @@
-import type { ConnectionInfo } from './connection-info.ts'
+import type { ConnectionInfo } from './connection/info.ts'
 import { BARE_ANSWER_HEADERS } from './security-headers.ts'
 
 /** Answers requests, as the app and the hosts do. */

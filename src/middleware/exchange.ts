@@ -2,10 +2,10 @@ import { getPath } from 'hono/utils/url'
 import type { ErrorCode } from '../domain/error-codes.ts'
 import type { IpNetwork } from '../domain/network/ip-address.ts'
 import type { Caller } from '../domain/roles.ts'
-import type { ConnectionInfo } from './connection-info.ts'
-import type { HeaderMap } from './request/header-map.ts'
-import { clientBehind } from './request/client-address.ts'
-import type { Upgrade } from './server-socket.ts'
+import type { ConnectionInfo } from './connection/info.ts'
+import type { HeaderMap } from './connection/header-map.ts'
+import { clientBehind } from './connection/client-address.ts'
+import type { Upgrade } from './connection/server-socket.ts'
 
 /** Reads the body within the limits of the caller; see `requestBody`. Each call returns the same bytes. */
 export type ReadBody = () => Promise<Uint8Array<ArrayBuffer>>

@@ -7,7 +7,7 @@ import { auditRefusal } from './audit-refusals.ts'
 import type { Fetch } from './base-path.ts'
 import { Exchange } from './exchange.ts'
 import { limitHeaders } from './header-limit.ts'
-import { HeaderMap } from './request/header-map.ts'
+import { HeaderMap } from './connection/header-map.ts'
 import { requireHost } from './request/require-host.ts'
 import { addServiceHeaders, separateFromNotebooks } from './security-headers.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import type { ReadHeaders } from '../middleware/request/header-map.ts'
+import type { ReadHeaders } from '../middleware/connection/header-map.ts'
 import type { ServeOptions } from './http-server.ts'
 
 /** The parts of {@link ServeOptions} that do not concern a port. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { ConnectionInfo } from '../middleware/connection-info.ts'
+import type { ConnectionInfo } from '../middleware/connection/info.ts'
 import { BARE_ANSWER_HEADERS } from '../middleware/security-headers.ts'
 
 /** How the app is served over HTTP. */

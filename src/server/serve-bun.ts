@@ -16,9 +16,9 @@ import {
   type RunningServer,
   type ServeOptions,
 } from './http-server.ts'
-import type { ConnectionInfo } from '../middleware/connection-info.ts'
-import { HeaderMap } from '../middleware/request/header-map.ts'
-import type { Upgrade } from '../middleware/server-socket.ts'
+import type { ConnectionInfo } from '../middleware/connection/info.ts'
+import { HeaderMap } from '../middleware/connection/header-map.ts'
+import type { Upgrade } from '../middleware/connection/server-socket.ts'
 import type { Runtime } from './runtime.ts'
 import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
 import { bunSqliteDialect } from '../storage/dialects/bun-sqlite.ts'

@@ -16,7 +16,7 @@ import {
   type ServeOptions,
 } from './http-server.ts'
 import { BARE_ANSWER_HEADERS } from '../middleware/security-headers.ts'
-import type { Upgrade } from '../middleware/server-socket.ts'
+import type { Upgrade } from '../middleware/connection/server-socket.ts'
 import type { Runtime } from './runtime.ts'
 import { UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from '../storage/dialects/sqlite.ts'

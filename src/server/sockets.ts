@@ -1,4 +1,4 @@
-import type { ServerSocket, SocketHandlers, Upgrade, UpgradeOptions } from '../middleware/server-socket.ts'
+import type { ServerSocket, SocketHandlers, Upgrade, UpgradeOptions } from '../middleware/connection/server-socket.ts'
 
 /** How long a client may take to answer a close frame. */
 const CLOSE_TIMEOUT_MS = 2000

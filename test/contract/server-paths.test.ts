@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, truncateSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Exchange } from '../../src/middleware/exchange.ts'
-import { HeaderMap } from '../../src/middleware/request/header-map.ts'
+import { HeaderMap } from '../../src/middleware/connection/header-map.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { createLogger } from '../../src/services/logger.ts'

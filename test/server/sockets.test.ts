@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 
-import type { ServerSocket, Upgrade } from '../../src/middleware/server-socket.ts'
+import type { ServerSocket, Upgrade } from '../../src/middleware/connection/server-socket.ts'
 import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import type { RunningServer, ServeOptions } from '../../src/server/http-server.ts'
 import { CI_SLOWNESS, later, sleep, until } from '../support/waiting.ts'

@@ -5,7 +5,7 @@ import { upstreamProtocols } from '../headers/request-headers.ts'
 import { type CloseFrame, RELAY_SETTINGS, type RelaySettings, SocketRelay } from './relay.ts'
 import type { NotebookUpstream, UpstreamRequest, UpstreamResponse, UpstreamSocket } from '../upstream.ts'
 import type { Logger } from '../../services/logger.ts'
-import type { Upgrade } from '../../middleware/server-socket.ts'
+import type { Upgrade } from '../../middleware/connection/server-socket.ts'
 
 export interface NotebookSocketsDeps {
   readonly targets: NotebookTargets

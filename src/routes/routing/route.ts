@@ -6,7 +6,7 @@ import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
-import type { Upgrade } from '../../middleware/server-socket.ts'
+import type { Upgrade } from '../../middleware/connection/server-socket.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
 import { type Check, type Validated, validators } from './validators.ts'
 

@@ -1,4 +1,4 @@
-import type { ServerSocket, SocketHandlers } from '../../middleware/server-socket.ts'
+import type { ServerSocket, SocketHandlers } from '../../middleware/connection/server-socket.ts'
 
 /** The code and reason of a close frame (RFC 6455, section 7.4). */
 export type CloseFrame = readonly [code: number, reason: string]

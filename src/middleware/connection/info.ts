@@ -1,4 +1,4 @@
-import type { HeaderMap } from './request/header-map.ts'
+import type { HeaderMap } from './header-map.ts'
 import type { Upgrade } from './server-socket.ts'
 
 /** Connection details from the host, passed as the second argument of the app's `fetch`. */
