@@ -1,6 +1,6 @@
 import { measurePartitions, SizeHistogram } from '../domain/tables/table-health.ts'
 import type { FileTotals, PartitionFacts, TableHealthFacts } from '../domain/tables/table-health.ts'
-import { humanValue } from '../iceberg/values/human-value.ts'
+import { humanValue } from '../iceberg/partitioning/human-value.ts'
 import type { ManifestTotals } from '../iceberg/manifest/totals.ts'
 import type { ManifestFile } from '../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'

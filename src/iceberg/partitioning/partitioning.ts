@@ -1,4 +1,4 @@
-import { humanValue } from '../values/human-value.ts'
+import { humanValue } from './human-value.ts'
 import { invalid, asObject, intList, optionalArray, optionalInt } from '../json/json-fields.ts'
 import { requireArray, requireInt, requireString } from '../json/json-fields.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
-import { humanValue } from '../../../src/iceberg/values/human-value.ts'
+import { humanValue } from '../../../src/iceberg/partitioning/human-value.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../../../src/iceberg/json/lossless-json.ts'

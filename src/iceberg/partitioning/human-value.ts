@@ -1,7 +1,7 @@
-import { civilFromDays, formatTime, formatTimestamp } from './temporal.ts'
-import type { Transform } from '../partitioning/transforms.ts'
+import { civilFromDays, formatTime, formatTimestamp } from '../values/temporal.ts'
+import type { Transform } from './transforms.ts'
 import type { PrimitiveType, Value } from '../schema/types.ts'
-import { formatValue } from './values.ts'
+import { formatValue } from '../values/values.ts'
 
 /** A partition value for people: years as `2024`, months as `2024-05`, hours as `2024-05-01-13`. */
 export function humanValue(transform: Transform, type: PrimitiveType, value: Value | null): string {
