@@ -3,7 +3,7 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { deleteFrom } from '../../iceberg/io/delete-files.ts'
 import { fileNames } from '../../iceberg/io/file-names.ts'
 import { placeOf } from '../../iceberg/io/place.ts'
-import { locationParts } from '../../iceberg/metadata/location-identity.ts'
+import { locationParts } from '../../iceberg/io/location-identity.ts'
 
 /**
  * Files of a catalog that may have tables in any store: `io` serves local files and `stores` (schemes); all others are

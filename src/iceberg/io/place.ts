@@ -1,4 +1,4 @@
-import { locationParts } from '../metadata/location-identity.ts'
+import { locationParts } from './location-identity.ts'
 import type { FileIO } from './file-io.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { IcebergError } from '../errors.ts'
 import { PartitionScopes, referencedDataFile } from './file-scope.ts'
-import { locationKey, sameLocation } from '../metadata/location-identity.ts'
+import { locationKey, sameLocation } from '../io/location-identity.ts'
 import type { DataFile } from '../manifest/manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'
 import { isDeletionVector } from '../puffin/deletion-vector.ts'

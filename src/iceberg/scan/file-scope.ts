@@ -1,5 +1,5 @@
 import { IcebergError } from '../errors.ts'
-import { locationKey } from '../metadata/location-identity.ts'
+import { locationKey } from '../io/location-identity.ts'
 import type { DataFile } from '../manifest/manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'
 import { isUnpartitioned, partitionKey, partitionType } from '../partitioning/partitioning.ts'

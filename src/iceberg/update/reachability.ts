@@ -1,7 +1,7 @@
 import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import { FilePlaces, pathOfPlace } from '../io/place.ts'
-import { isBelow } from '../metadata/location-identity.ts'
+import { isBelow } from '../io/location-identity.ts'
 import { ownedFolders } from '../metadata/locations.ts'
 import { loadEntries, readManifests } from '../manifest/cache.ts'
 import type { DataFile, FileContent, ManifestFile } from '../manifest/manifest.ts'

@@ -1,5 +1,5 @@
 import type { FileStatus } from '../../iceberg/io/file-io.ts'
-import { isBelow, sameLocation } from '../../iceberg/metadata/location-identity.ts'
+import { isBelow, sameLocation } from '../../iceberg/io/location-identity.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { isHeld } from '../quarantine/held-files.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isBelow, locationKey, sameLocation } from '../../../src/iceberg/metadata/location-identity.ts'
+import { isBelow, locationKey, sameLocation } from '../../../src/iceberg/io/location-identity.ts'
 import { newDataLocation, newMetadataFileLocation, ownedFolders } from '../../../src/iceberg/metadata/locations.ts'
 import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
 import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
 import { fileKey } from '../../../src/iceberg/scan/file-scope.ts'
-import { locationKey } from '../../../src/iceberg/metadata/location-identity.ts'
+import { locationKey } from '../../../src/iceberg/io/location-identity.ts'
 import { loadManifests } from '../../../src/iceberg/manifest/cache.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'

@@ -1,6 +1,6 @@
 import type { LiveDataFile, RewriteDeletesResult, RewriteDeletesTask } from '../../engine.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
-import { locationKey } from '../../../iceberg/metadata/location-identity.ts'
+import { locationKey } from '../../../iceberg/io/location-identity.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { DeleteIndex } from '../../../iceberg/scan/delete-index.ts'
 import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'

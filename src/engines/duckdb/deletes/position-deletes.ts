@@ -1,5 +1,5 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
-import { locationKey, sameLocation } from '../../../iceberg/metadata/location-identity.ts'
+import { locationKey, sameLocation } from '../../../iceberg/io/location-identity.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { isDeletionVector, readDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
 

@@ -1,7 +1,7 @@
 import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError } from '../../errors.ts'
 import type { PartitionScopes } from '../../scan/file-scope.ts'
-import { locationKey } from '../../metadata/location-identity.ts'
+import { locationKey } from '../../io/location-identity.ts'
 import { loadEntries } from '../../manifest/cache.ts'
 import type { ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'
 import { isLive } from '../../scan/scan.ts'

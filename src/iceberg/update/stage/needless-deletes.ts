@@ -1,6 +1,6 @@
 import { referencedDataFile } from '../../scan/file-scope.ts'
 import type { PartitionScopes } from '../../scan/file-scope.ts'
-import { locationKey } from '../../metadata/location-identity.ts'
+import { locationKey } from '../../io/location-identity.ts'
 import type { ManifestEntry } from '../../manifest/manifest.ts'
 import type { LiveData } from './live-data.ts'
 

@@ -1,6 +1,6 @@
 import { IcebergError } from '../../errors.ts'
 import { fileKey, PartitionScopes } from '../../scan/file-scope.ts'
-import { locationKey } from '../../metadata/location-identity.ts'
+import { locationKey } from '../../io/location-identity.ts'
 import { loadManifests } from '../../manifest/cache.ts'
 import type { DataFile, ManifestFile } from '../../manifest/manifest.ts'
 import type { DeleteFileRef } from '../../scan/delete-index.ts'

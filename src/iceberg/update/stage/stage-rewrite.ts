@@ -1,7 +1,7 @@
 import { IcebergError } from '../../errors.ts'
 import type { DeleteFileRef } from '../../scan/delete-index.ts'
 import { fileKey, PartitionScopes, referencedDataFile } from '../../scan/file-scope.ts'
-import { locationKey } from '../../metadata/location-identity.ts'
+import { locationKey } from '../../io/location-identity.ts'
 import { loadManifests } from '../../manifest/cache.ts'
 import type { DataFile, ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'
 import { ancestorsOf } from '../../metadata/snapshot-ancestry.ts'

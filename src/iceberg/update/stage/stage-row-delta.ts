@@ -1,7 +1,7 @@
 import { DeleteIndex } from '../../scan/delete-index.ts'
 import { IcebergError } from '../../errors.ts'
 import { fileKey, PartitionScopes, referencedDataFile } from '../../scan/file-scope.ts'
-import { locationKey } from '../../metadata/location-identity.ts'
+import { locationKey } from '../../io/location-identity.ts'
 import type { DataFile, ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { isDeletionVector } from '../../puffin/deletion-vector.ts'
