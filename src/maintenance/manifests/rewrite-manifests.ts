@@ -6,7 +6,7 @@ import type { ManifestEntry, ManifestFile } from '../../iceberg/manifest/manifes
 import { currentSnapshot, propertyCount } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { isLive } from '../../iceberg/scan/scan.ts'
-import { SnapshotSummaryBuilder } from '../../iceberg/metadata/snapshot-summary.ts'
+import { SnapshotSummaryBuilder } from '../../iceberg/update/stage/snapshot-summary.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { produceSnapshot } from '../../iceberg/update/stage/snapshot-producer.ts'
 import type { SnapshotProducer } from '../../iceberg/update/stage/snapshot-producer.ts'

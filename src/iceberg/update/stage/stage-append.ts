@@ -1,7 +1,7 @@
 import { IcebergError } from '../../errors.ts'
 import { fileKey, PartitionScopes } from '../../scan/file-scope.ts'
 import type { DataFile, ManifestFile } from '../../manifest/manifest.ts'
-import { SnapshotSummaryBuilder } from '../../metadata/snapshot-summary.ts'
+import { SnapshotSummaryBuilder } from './snapshot-summary.ts'
 import type { Table } from '../../metadata/table.ts'
 import { produceSnapshot } from './snapshot-producer.ts'
 import type { SnapshotProducer, StagedSnapshot, StageOptions } from './snapshot-producer.ts'

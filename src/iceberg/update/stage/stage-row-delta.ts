@@ -6,7 +6,7 @@ import type { DataFile, ManifestEntry, ManifestFile } from '../../manifest/manif
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { isDeletionVector } from '../../puffin/deletion-vector.ts'
 import { fieldById } from '../../schema/schema.ts'
-import { SnapshotSummaryBuilder } from '../../metadata/snapshot-summary.ts'
+import { SnapshotSummaryBuilder } from './snapshot-summary.ts'
 import type { Table } from '../../metadata/table.ts'
 import { readDeleteManifests } from './live-deletes.ts'
 import type { DeleteManifest } from './live-deletes.ts'

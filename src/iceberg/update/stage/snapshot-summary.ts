@@ -1,5 +1,5 @@
-import type { DataFile } from '../manifest/manifest.ts'
-import { isDeletionVector } from '../puffin/deletion-vector.ts'
+import type { DataFile } from '../../manifest/manifest.ts'
+import { isDeletionVector } from '../../puffin/deletion-vector.ts'
 
 /** Metrics of a summary: added, removed and total of each (Iceberg spec, "Optional Snapshot Summary Fields"). */
 interface Metric {
