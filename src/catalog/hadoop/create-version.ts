@@ -7,7 +7,8 @@ import { sleep } from '../../lib/sleep.ts'
 import { type CommitOutcome, committed, conflict, refused, type Unknown, unknown } from '../commit-outcome.ts'
 import { deleteQuietly, loadTableAt, metadataFileBytes } from '../metadata-file.ts'
 import { advanceHint } from './advance-hint.ts'
-import { listVersions, type NamedVersion, versionOf } from './version.ts'
+import { versionOf } from '../version-name.ts'
+import { listVersions, type NamedVersion } from './version.ts'
 
 /** The name that a commit has to create: `<folder>/v<version><suffix>`. */
 export interface VersionFile {

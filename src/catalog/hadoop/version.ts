@@ -1,5 +1,6 @@
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { fileNames } from '../../iceberg/io/file-names.ts'
+import { VERSION_NAME, versionOf } from '../version-name.ts'
 import { hintedVersion, readHint } from './hint.ts'
 
 /** The current metadata file of a table folder. */
@@ -15,7 +16,6 @@ export interface HadoopVersion {
 /** Endings of a version's metadata file, in the order in which Iceberg's own catalog looks for them. */
 const SUFFIXES = ['.metadata.json', '.gz.metadata.json', '.metadata.json.gz'] as const
 
-const VERSION_NAME = /^v(\d{1,15})(?:\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)$/
 const METASTORE_NAME = /^(\d{1,15})-.+\.metadata\.json(?:\.gz)?$/
 
 /**
@@ -48,12 +48,6 @@ export async function followHadoopVersion(io: FileIO, location: string): Promise
   return status === undefined || isBehind ? undefined : next
 }
 
-/** The N of a location that ends in `vN.metadata.json` or a compressed form of this name; undefined for other names. */
-export function versionOf(location: string): number | undefined {
-  const version = VERSION_NAME.exec(location.slice(location.lastIndexOf('/') + 1))?.[1]
-  return version === undefined ? undefined : Number(version)
-}
-
 /** A file in a metadata folder that has the name of a version. */
 export interface NamedVersion {
   readonly name: string
@@ -67,14 +61,6 @@ export async function listVersions(io: FileIO, metadataFolder: string): Promise<
     const version = versionOf(name)
     return version === undefined ? [] : [{ name, version }]
   })
-}
-
-/**
- * Whether a location is a version of a hadoop catalog's table: another commit may create that name at any moment, so
- * the file must not be deleted because our own attempt failed.
- */
-export function isVersionFile(location: string): boolean {
-  return versionOf(location) !== undefined
 }
 
 async function probeFrom(io: FileIO, folder: string, start: number): Promise<HadoopVersion | undefined> {
