@@ -21,7 +21,7 @@ import type { QueryComparison } from '../../query-comparison.ts'
 
 import { type QueryLimits, QueryWatch } from './query-limits.ts'
 import { readAnswer, readComparison, readWritten } from './read-answers.ts'
-import type { SandboxBounds } from './settings.ts'
+import type { SandboxBounds } from '../session/sandbox-settings.ts'
 import type { ScratchFolder } from '../session/scratch.ts'
 import { copyOut } from '../scan/staging.ts'
 import type { WorkerInput, WorkerRequest, WrittenFile } from '../worker/messages.ts'

@@ -8,8 +8,8 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import { cancelled } from '../../fair-slots.ts'
 
 import { isFatal, toEngineError } from './errors.ts'
-import { REPLACED_SPACES } from '../sandbox/replaced-spaces.ts'
-import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from '../sandbox/settings.ts'
+import { REPLACED_SPACES } from './replaced-spaces.ts'
+import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
 import type { ScratchFolder } from './scratch.ts'
 
 export interface SessionOptions {

@@ -6,7 +6,7 @@ import type { AppendFromResult, AppendFromTask, EngineRunOptions, QueryInput } f
 
 import { appendRows } from './append-rows.ts'
 import type { DuckDbRun } from '../session/session.ts'
-import { SPILL_FOLDER } from '../sandbox/settings.ts'
+import { SPILL_FOLDER } from '../session/sandbox-settings.ts'
 import { requireReadable } from '../scan/read-checks.ts'
 import { RowSource } from '../scan/row-source.ts'
 import { openInputs } from '../scan/inputs.ts'

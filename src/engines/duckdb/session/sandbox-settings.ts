@@ -1,4 +1,4 @@
-import { quoteText, textList } from '../session/sql-text.ts'
+import { quoteText, textList } from './sql-text.ts'
 
 /** Limits of a database that runs user SQL. */
 export interface SandboxBounds {
