@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest'
 import { createDuckDbEngine } from '../../../src/engines/duckdb/duckdb-engine.ts'
-import { maxVectorBytes } from '../../../src/engines/duckdb/scan/width.ts'
+import { maxVectorBytes } from '../../../src/engines/duckdb/session/width.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
 import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
 import { LONG } from '../../support/effort.ts'

@@ -14,10 +14,10 @@ import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
 import { RowSource } from '../scan/row-source.ts'
 import type { RowColumns } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { maxVectorBytes, NO_LIMIT, planWidth } from '../scan/width.ts'
+import { maxVectorBytes, NO_LIMIT, planWidth } from '../session/width.ts'
 import { textOf } from '../session/result-values.ts'
 import { quoteText } from '../session/sql-text.ts'
-import { rowHash, rowIdentity, scanColumns } from '../verification/row-hash.ts'
+import { rowHash, rowIdentity, scanColumns } from '../comparison/row-hash.ts'
 import { ArrivingDeletes, LIVE_DELETES } from './arriving-deletes.ts'
 
 /** Rows in one rewrite that are located at most; after more deletes, rewriting again is the better way. */

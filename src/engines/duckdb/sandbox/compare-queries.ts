@@ -13,7 +13,7 @@ import type { ResultColumn } from '../../sql-sandbox.ts'
 
 import { quoteName } from '../session/sql-text.ts'
 import type { DuckDbRun } from '../session/session.ts'
-import { type HashedColumn, rowHash } from '../verification/row-hash.ts'
+import { type HashedColumn, rowHash } from '../comparison/row-hash.ts'
 import { openViews } from '../write/append-from.ts'
 import { isValueError } from './query-limits.ts'
 import { fetchRows } from './query-rows.ts'

@@ -19,7 +19,7 @@ import type { StageContext } from './stage-context.ts'
 import { quoteName, quoteText } from '../session/sql-text.ts'
 import { TableFiller } from './table-filler.ts'
 import { duckType, structMembers } from '../session/type-mapping.ts'
-import { compareValues } from '../verification/compare-values.ts'
+import { compareValues } from '../comparison/compare-values.ts'
 
 /**
  * Stages Avro files as Parquet files with the same field ids, so that all further steps are the same. Returns staged

@@ -7,7 +7,7 @@ import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
 import { openInputs } from '../scan/inputs.ts'
 import type { StageContext } from '../scan/stage-context.ts'
 
-import { compareValues } from './compare-values.ts'
+import { compareValues } from '../comparison/compare-values.ts'
 
 export interface WrittenRows {
   /** The rows that were to be written, read a second time. */

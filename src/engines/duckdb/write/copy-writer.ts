@@ -13,7 +13,7 @@ import type { DictionaryRows } from './dictionary-limit.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
 import { doubtfulZeros, holdBothZeros } from './negative-zero.ts'
 import { fieldIdsOption } from './output-layout.ts'
-import { NO_LIMIT, planWidth } from '../scan/width.ts'
+import { NO_LIMIT, planWidth } from '../session/width.ts'
 import { quoteName, quoteText } from '../session/sql-text.ts'
 import { structMembers } from '../session/type-mapping.ts'
 

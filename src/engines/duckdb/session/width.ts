@@ -1,4 +1,4 @@
-import type { DuckDbRun } from '../session/session.ts'
+import type { DuckDbRun } from './session.ts'
 
 /** How a run reads and writes rows, given their width. */
 export interface Width {

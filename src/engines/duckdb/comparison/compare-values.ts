@@ -1,7 +1,7 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import { NO_LIMIT } from '../scan/width.ts'
+import { NO_LIMIT } from '../session/width.ts'
 import type { DuckDbRun, ResultRow } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'
 
