@@ -12,7 +12,7 @@ import { fileMetrics } from '../write/file-metrics.ts'
 import { readFooters } from '../write/output-files.ts'
 import type { Footer } from '../write/output-files.ts'
 import { leafColumns, verifyLayout } from '../write/output-layout.ts'
-import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
+import { DELETE_COLUMNS, FILE_PATH, POS } from '../scan/delete-columns.ts'
 
 /** Position delete files of one partition, and the storage that they are written to. */
 export interface PositionDeleteOutput extends DeleteOutputSpec {

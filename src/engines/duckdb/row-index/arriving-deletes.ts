@@ -2,7 +2,7 @@ import { DeleteComparison } from '../../../iceberg/scan/delete-comparison.ts'
 import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 
-import { inputOfKey, loadPositionDeletes } from '../deletes/position-deletes.ts'
+import { inputOfKey, loadPositionDeletes } from '../scan/position-deletes.ts'
 import type { ScanInput } from '../scan/inputs.ts'
 import { requireReadable } from '../scan/read-checks.ts'
 import type { StageContext } from '../scan/stage-context.ts'

@@ -7,7 +7,7 @@ import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 import type { CarriedDeletesOutput, RowIndex, RowIndexTask, RowLocation } from '../../row-index.ts'
 
 import { writePositionDeletes } from '../deletes/write-position-deletes.ts'
-import { inputOfKey, POSITION_DELETES, positionOfKey } from '../deletes/position-deletes.ts'
+import { inputOfKey, POSITION_DELETES, positionOfKey } from '../scan/position-deletes.ts'
 import { openInputs } from '../scan/inputs.ts'
 import type { ScanInput } from '../scan/inputs.ts'
 import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'

@@ -1,9 +1,9 @@
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import { keyScanColumns, keySql, loadEqualityDeletes } from '../deletes/equality-deletes.ts'
-import type { EqualitySet } from '../deletes/equality-deletes.ts'
-import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from '../deletes/position-deletes.ts'
+import { keyScanColumns, keySql, loadEqualityDeletes } from './equality-deletes.ts'
+import type { EqualitySet } from './equality-deletes.ts'
+import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from './position-deletes.ts'
 import type { FileShape } from './file-schema.ts'
 import { lineageColumns } from './row-lineage.ts'
 import type { ScanInput } from './inputs.ts'

@@ -9,14 +9,14 @@ import type { Schema } from '../../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 
-import { withFieldIds } from '../scan/field-ids.ts'
-import type { FileField, FileShape } from '../scan/file-schema.ts'
+import { withFieldIds } from './field-ids.ts'
+import type { FileField, FileShape } from './file-schema.ts'
 import { byShape } from './position-deletes.ts'
-import { openFiles } from '../scan/inputs.ts'
-import type { ScanInput, StagedFile } from '../scan/inputs.ts'
-import type { StageContext } from '../scan/stage-context.ts'
-import { scanSql } from '../scan/scan-sql.ts'
-import type { PerFileColumn, ScanColumn } from '../scan/scan-sql.ts'
+import { openFiles } from './inputs.ts'
+import type { ScanInput, StagedFile } from './inputs.ts'
+import type { StageContext } from './stage-context.ts'
+import { scanSql } from './scan-sql.ts'
+import type { PerFileColumn, ScanColumn } from './scan-sql.ts'
 
 /** A column that equality deletes compare: `column` is reduced to the compared leaf. */
 export interface KeyColumn {

@@ -4,13 +4,13 @@ import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { isDeletionVector, readDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
 
 import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
-import type { FileShape } from '../scan/file-schema.ts'
+import type { FileShape } from './file-schema.ts'
 import { textOf } from '../session/result-values.ts'
-import { openFiles } from '../scan/inputs.ts'
-import type { ScanInput, StagedFile } from '../scan/inputs.ts'
-import type { StageContext } from '../scan/stage-context.ts'
-import { scanSql } from '../scan/scan-sql.ts'
-import { TableFiller } from '../scan/table-filler.ts'
+import { openFiles } from './inputs.ts'
+import type { ScanInput, StagedFile } from './inputs.ts'
+import type { StageContext } from './stage-context.ts'
+import { scanSql } from './scan-sql.ts'
+import { TableFiller } from './table-filler.ts'
 
 /**
  * Temporary table of deleted positions without duplicates. Column `k` has input and position in one number, which joins in half
