@@ -1,7 +1,7 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PipelineGraph } from '../../../src/domain/graph.ts'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
 import { createGraphQuery } from '../../../src/streaming/graph/graph-query.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import type { PipelineGraph } from '../../../src/domain/graph.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { nodesUsing } from '../../../src/streaming/graph/column-uses.ts'

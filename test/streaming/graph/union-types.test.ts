@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import type { Type } from '../../../src/iceberg/schema/types.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'

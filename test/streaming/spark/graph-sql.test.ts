@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import type { NestedField, Type } from '../../../src/iceberg/schema/types.ts'
 import type { SparkBatch } from '../../../src/streaming/sink/batch-query.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import { dropColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
 import { createGraphQuery } from '../../../src/streaming/graph/graph-query.ts'

@@ -15,8 +15,8 @@ import { quoteName } from '../session/sql-text.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { type HashedColumn, rowHash } from '../comparison/row-hash.ts'
 import { openViews } from '../write/append-from.ts'
-import { isValueError } from './query-limits.ts'
 import { fetchRows } from './query-rows.ts'
+import { isValueError } from './value-error.ts'
 
 /** A comparison without the limits, which the process that runs it does not choose. */
 export type LocalComparison = Omit<QueryComparison, 'limits'>

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../../src/engines/duckdb/worker/sandbox.ts'
 import type { CompareTask, Engine, QueryInput } from '../../../../src/engines/engine.ts'
 import type { QueryComparison } from '../../../../src/engines/query-comparison.ts'
 import type { SqlSandbox } from '../../../../src/engines/sql-sandbox.ts'

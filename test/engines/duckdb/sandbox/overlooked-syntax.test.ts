@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../../src/engines/duckdb/worker/sandbox.ts'
 import { type DuckDbRun, openRunAlone } from '../../../../src/engines/duckdb/session/session.ts'
 
 const sandbox = createDuckDbSandbox()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDuckDbEngine } from '../../../../src/engines/duckdb/duckdb-engine.ts'
-import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../../src/engines/duckdb/worker/sandbox.ts'
 import { scriptWorker } from '../../../../src/engines/duckdb/worker/worker-command.ts'
 import type { AppendFromTask, Engine, QueryInput, QueryTask } from '../../../../src/engines/engine.ts'
 import type { SqlSandbox } from '../../../../src/engines/sql-sandbox.ts'

@@ -1,5 +1,5 @@
 import { createDuckDbEngine } from '../../../../src/engines/duckdb/duckdb-engine.ts'
-import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../../src/engines/duckdb/worker/sandbox.ts'
 
 // A service with an endless query, to be killed: `scratchDir` is its only argument.
 const engine = await createDuckDbEngine({

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../../src/engines/duckdb/worker/sandbox.ts'
 
 // Describes one query of a user in a process of its own, and prints its columns and whether there is a /proc.
 const sandbox = createDuckDbSandbox()

@@ -12,12 +12,12 @@ import type {
 } from '../../sql-sandbox.ts'
 import type { SqlQuery } from '../../sql-syntax.ts'
 
-import { PLANNING_BYTES, TOO_MUCH_MEMORY } from './local-sandbox.ts'
+import { PLANNING_BYTES, TOO_MUCH_MEMORY } from '../sandbox/local-sandbox.ts'
 import { duckType, structMembers } from '../session/type-mapping.ts'
-import { scriptWorker, type WorkerCommand } from '../worker/worker-command.ts'
-import type { WorkerRequest } from '../worker/messages.ts'
-import { WorkerPool } from '../worker/worker-pool.ts'
-import { RUNTIME_BYTES, type WorkerEnd, WorkerEnded } from '../worker/worker-process.ts'
+import { scriptWorker, type WorkerCommand } from './worker-command.ts'
+import type { WorkerRequest } from './messages.ts'
+import { WorkerPool } from './worker-pool.ts'
+import { RUNTIME_BYTES, type WorkerEnd, WorkerEnded } from './worker-process.ts'
 
 export interface DuckDbSandboxOptions {
   /** Default: the script of the worker, run by the runtime of this process. */

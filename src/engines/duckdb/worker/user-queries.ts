@@ -24,10 +24,10 @@ import { readAnswer, readComparison, readWritten } from './read-answers.ts'
 import type { SandboxBounds } from '../session/sandbox-settings.ts'
 import type { ScratchFolder } from '../session/scratch.ts'
 import { copyOut } from '../scan/staging.ts'
-import type { WorkerInput, WorkerRequest, WrittenFile } from '../worker/messages.ts'
-import type { WorkerCommand } from '../worker/worker-command.ts'
-import { WorkerPool } from '../worker/worker-pool.ts'
-import { RUNTIME_BYTES, WorkerEnded } from '../worker/worker-process.ts'
+import type { WorkerInput, WorkerRequest, WrittenFile } from './messages.ts'
+import type { WorkerCommand } from './worker-command.ts'
+import { WorkerPool } from './worker-pool.ts'
+import { RUNTIME_BYTES, WorkerEnded } from './worker-process.ts'
 
 export interface UserQueriesOptions {
   readonly scratch: ScratchFolder

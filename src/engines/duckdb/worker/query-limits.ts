@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import { cancelled } from '../../fair-slots.ts'
 
-import { WorkerEnded } from '../worker/worker-process.ts'
+import { isValueError } from '../sandbox/value-error.ts'
+import { WorkerEnded } from './worker-process.ts'
 
 /** Limits of one run of a user query. */
 export interface QueryLimits {
@@ -18,8 +19,6 @@ const LOOK_EVERY_MS = 250
 const MIB = 1_048_576
 const MEMORY_ERROR = /Out of Memory Error|bad_alloc|bad allocation|failed to allocate|cannot allocate memory/i
 const SPILL_ERROR = /max_temp_directory_size/
-/** Messages of the engine about a value that a query cannot process. */
-const VALUE_ERROR = /\b(Conversion|Invalid Input|Out of Range|Mismatch Type) Error\b/
 
 /** Stops a query that exceeds its limits by aborting {@link signal}. */
 export class QueryWatch {
@@ -86,11 +85,6 @@ export class QueryWatch {
     this.#why ??= why
     this.#exceeded.abort()
   }
-}
-
-/** Whether a query failed on a value of its rows, and not for a reason of the engine. */
-export function isValueError({ message }: Error): boolean {
-  return VALUE_ERROR.test(message)
 }
 
 function stopped(why: string, cause: unknown): IcebergError {

@@ -2,8 +2,8 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { CompareTask, QueryAnswer } from '../../engine.ts'
 import type { ComparedQuery, ComparedResult } from '../../query-comparison.ts'
 
-import type { WrittenFile, WrittenFiles } from '../worker/messages.ts'
-import type { LocalComparison } from './compare-queries.ts'
+import type { WrittenFile, WrittenFiles } from './messages.ts'
+import type { LocalComparison } from '../sandbox/compare-queries.ts'
 
 // Answers of processes that run SQL of users are checked before use; `ENGINE_FAILED` when one is not as it should be.
 
