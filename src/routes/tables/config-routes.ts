@@ -1,6 +1,6 @@
 import { catalogConfig, setCatalogConfigRequest, setCatalogConfigResult } from '../../schemas/catalog-config.ts'
 import type { CatalogService } from '../../services/catalogs/catalog-service.ts'
-import { switchCatalog } from '../../services/catalogs/switch-catalog.ts'
+import { switchCatalog } from '../../services/pipelines/switch-catalog.ts'
 import type { PipelineService } from '../../services/pipelines/pipeline-service.ts'
 import { entityTag, ifMatch } from '../routing/entity-tag.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'

@@ -2,8 +2,8 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catalog-config.ts'
 import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
-import type { CatalogService, ConfigureOptions } from './catalog-service.ts'
-import type { PipelineService } from '../pipelines/pipeline-service.ts'
+import type { CatalogService, ConfigureOptions } from '../catalogs/catalog-service.ts'
+import type { PipelineService } from './pipeline-service.ts'
 
 /** A running pipeline whose tables differ in the new catalog. */
 export interface AffectedPipeline {
