@@ -42,7 +42,7 @@ import { createHealthService, type HealthService } from '../services/health/heal
 import { createEnvironmentService } from '../services/environments/environment-service.ts'
 import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
-import type { LockTimes } from '../services/operations/table-lock.ts'
+import type { LockTimes } from '../services/tables/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
 import { createQueryService } from '../services/query/query-service.ts'
 import type { Logger } from '../services/logger.ts'

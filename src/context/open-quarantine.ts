@@ -1,7 +1,7 @@
 import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
-import type { TableLock } from '../services/operations/table-lock.ts'
+import type { TableLock } from '../services/tables/table-lock.ts'
 import { startQuarantinePurger } from '../services/quarantine/purger.ts'
 import { createQuarantineService } from '../services/quarantine/quarantine-service.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'

@@ -23,7 +23,7 @@ import type { NewOperation, OperationLedger } from './ledger.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { toOperation } from './operation-view.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
-import { createLocalTableLock, type TableHold, type TableLock } from './table-lock.ts'
+import { createLocalTableLock, type TableHold, type TableLock } from '../tables/table-lock.ts'
 
 export interface OperationServiceDeps {
   readonly operations: OperationStore

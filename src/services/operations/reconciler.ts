@@ -9,7 +9,7 @@ import type { Logger } from '../logger.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
 import { sparkRunOf } from './spark-hooks.ts'
-import type { TableHold, TableLock } from './table-lock.ts'
+import type { TableHold, TableLock } from '../tables/table-lock.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService

@@ -6,7 +6,7 @@ import { purgeFiles } from '../../maintenance/quarantine/purge.ts'
 import type { QuarantinePurged } from '../../schemas/tables/quarantine.ts'
 import type { QuarantineEntriesTable } from '../../storage/fleet-schema.ts'
 import { createQuarantineStore, type QuarantineState } from '../../storage/stores/operations/quarantine-store.ts'
-import type { TableHold } from '../operations/table-lock.ts'
+import type { TableHold } from '../tables/table-lock.ts'
 import { heldFiles } from './hold.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 

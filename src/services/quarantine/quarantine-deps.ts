@@ -6,7 +6,7 @@ import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { Logger } from '../logger.ts'
-import type { TableLock } from '../operations/table-lock.ts'
+import type { TableLock } from '../tables/table-lock.ts'
 
 /** What the quarantine needs. */
 export interface QuarantineDeps {

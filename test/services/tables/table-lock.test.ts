@@ -10,7 +10,7 @@ import { createAuditRecorder } from '../../../src/services/audit/audit-service.t
 import { createEventWriter } from '../../../src/services/events/event-log.ts'
 import { createLogger } from '../../../src/services/logger.ts'
 import { createOperationLedger } from '../../../src/services/operations/ledger.ts'
-import { createTableLock } from '../../../src/services/operations/table-lock.ts'
+import { createTableLock } from '../../../src/services/tables/table-lock.ts'
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
 import { createLeaseStore, type LeaseStore } from '../../../src/storage/stores/lease-store.ts'
