@@ -17,7 +17,7 @@ import { requireAccepted } from '../../operations/rollback-refusal.ts'
 import { addedRequiredColumns, changedColumns } from './changed-columns.ts'
 import { changesRows, requireMayWrite } from './listed-table.ts'
 import { checkPropertyLimits } from './property-limits.ts'
-import { addedSnapshots, requireUnreserved } from './reserved-names.ts'
+import { addedSnapshots, requireUnreserved } from '../../tables/reserved-names.ts'
 import { mainMove } from './undone-snapshots.ts'
 
 export interface ForeignCommit {

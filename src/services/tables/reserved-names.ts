@@ -1,8 +1,8 @@
-import { DomainError } from '../../../domain/errors.ts'
-import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
-import type { Snapshot, SnapshotRef } from '../../../iceberg/metadata/snapshots.ts'
-import { isPinTag } from '../../../streaming/pins/retention-pin.ts'
-import { FRESHNESS_PROPERTY, MAINTENANCE_PROPERTY } from '../../tables/health-index/measure-table.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { Snapshot, SnapshotRef } from '../../iceberg/metadata/snapshots.ts'
+import { isPinTag } from '../../streaming/pins/retention-pin.ts'
+import { FRESHNESS_PROPERTY, MAINTENANCE_PROPERTY } from './health-index/measure-table.ts'
 
 const RESERVED = 'lockhouse.'
 

@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole } from '../../domain/roles.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
-import { reservedNames } from './iceberg-rest/reserved-names.ts'
+import { reservedNames } from './reserved-names.ts'
 
 /**
  * Refuses a registration that could change where a pipeline goes on, unless a LeadDataEngineer makes it: metadata with
