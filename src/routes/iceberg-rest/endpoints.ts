@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Role } from '../../domain/roles.ts'
-import type { IcebergRestService, TableAnswer } from '../../services/catalogs/iceberg-rest/iceberg-rest-service.ts'
+import type { IcebergRestService, TableAnswer } from '../../services/iceberg-rest/iceberg-rest-service.ts'
 import { isNotModified } from '../routing/entity-tag.ts'
 
 /** A request to an endpoint: its path parameters are decoded. */

@@ -1,7 +1,7 @@
 import { pageQuery } from '../../schemas/common.ts'
 import { tableReportList } from '../../schemas/tables/reports.ts'
 import { tableParams } from '../../schemas/tables/tables.ts'
-import type { TableReports } from '../../services/catalogs/iceberg-rest/table-reports.ts'
+import type { TableReports } from '../../services/iceberg-rest/table-reports.ts'
 import { type Route, route } from '../routing/route.ts'
 
 /** What clients report of a table (docs/iceberg-rest.md#metrics-reports). */

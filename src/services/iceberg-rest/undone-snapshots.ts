@@ -1,6 +1,6 @@
-import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
-import { ancestorsIn, snapshotsById } from '../../../iceberg/metadata/snapshot-ancestry.ts'
-import type { Snapshot } from '../../../iceberg/metadata/snapshots.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import { ancestorsIn, snapshotsById } from '../../iceberg/metadata/snapshot-ancestry.ts'
+import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 
 /** How a commit moves the branch `main` of a table. */
 export interface MainMove {

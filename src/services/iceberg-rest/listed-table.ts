@@ -1,10 +1,10 @@
-import type { Catalog } from '../../../catalog/catalog.ts'
-import { formatIdentifier } from '../../../catalog/table-identifier.ts'
-import { DomainError } from '../../../domain/errors.ts'
-import { type Caller, hasRole } from '../../../domain/roles.ts'
-import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
-import type { EnvironmentService } from '../../environments/environment-service.ts'
-import { listedIn } from '../../environments/write-rules.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { type Caller, hasRole } from '../../domain/roles.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import type { EnvironmentService } from '../environments/environment-service.ts'
+import { listedIn } from '../environments/write-rules.ts'
 
 /** A change of a table by another system. */
 export interface ForeignWrite {

@@ -1,8 +1,8 @@
-import { fieldById, fieldPath, type Schema, walkFields } from '../../../iceberg/schema/schema.ts'
-import { canPromote } from '../../../iceberg/schema/type-json.ts'
-import type { NestedField, Type } from '../../../iceberg/schema/types.ts'
-import { Turns } from '../../../lib/turns.ts'
-import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
+import { fieldById, fieldPath, type Schema, walkFields } from '../../iceberg/schema/schema.ts'
+import { canPromote } from '../../iceberg/schema/type-json.ts'
+import type { NestedField, Type } from '../../iceberg/schema/types.ts'
+import { Turns } from '../../lib/turns.ts'
+import { touchedColumn, type TouchedColumn } from '../../maintenance/evolve.ts'
 
 /** Two schemas of a table. */
 export interface SchemaStep {

@@ -1,4 +1,4 @@
-import { IcebergError } from '../../../iceberg/errors.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
 
 type Properties = Readonly<Record<string, string>>
 

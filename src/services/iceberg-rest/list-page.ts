@@ -1,5 +1,5 @@
-import { DomainError } from '../../../domain/errors.ts'
-import { sha256Hex } from '../../../lib/sha256.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 
 /** Which part of a list a client asks for; without `pageToken`, all of it. */
 export interface ListQuery {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createHadoopCatalog } from '../../../../src/catalog/hadoop/catalog.ts'
-import { MemoryFileIO } from '../../../../src/iceberg/io/memory.ts'
-import { createIcebergRestService } from '../../../../src/services/catalogs/iceberg-rest/iceberg-rest-service.ts'
-import { createEvents, EVENTS } from '../../../catalog/support-files.ts'
+import { createHadoopCatalog } from '../../../src/catalog/hadoop/catalog.ts'
+import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
+import { createIcebergRestService } from '../../../src/services/iceberg-rest/iceberg-rest-service.ts'
+import { createEvents, EVENTS } from '../../catalog/support-files.ts'
 
 it('the entity tag of a hadoop table is not that of the table that had its name and file names before', async () => {
   const io = new MemoryFileIO()

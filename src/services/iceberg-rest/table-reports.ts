@@ -1,11 +1,11 @@
-import { DomainError } from '../../../domain/errors.ts'
-import type { RequestContext } from '../../../domain/audit.ts'
-import type { IdSource } from '../../../domain/ids.ts'
-import { type JsonObject, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
-import type { tableReportList } from '../../../schemas/tables/reports.ts'
-import type { Wire } from '../../../schemas/wire.ts'
-import type { TableReportStore } from '../../../storage/stores/tables/report-store.ts'
-import { cursorPage, fromCursorPage, type PageQuery } from '../../paging/paging.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
+import type { tableReportList } from '../../schemas/tables/reports.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { TableReportStore } from '../../storage/stores/tables/report-store.ts'
+import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
 
 export interface TableReportsDeps {
   readonly store: TableReportStore

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { isSameFile } from '../../../catalog/file-state.ts'
-import type { FileStatus } from '../../../iceberg/io/file-io.ts'
+import { isSameFile } from '../../catalog/file-state.ts'
+import type { FileStatus } from '../../iceberg/io/file-io.ts'
 
 interface KeptAnswer {
   readonly json: string

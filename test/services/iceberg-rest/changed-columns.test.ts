@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { parseSchema, type Schema } from '../../../../src/iceberg/schema/schema.ts'
-import { changedColumns } from '../../../../src/services/catalogs/iceberg-rest/changed-columns.ts'
-import { growthOf, LINEAR } from '../../../support/growth.ts'
+import { parseSchema, type Schema } from '../../../src/iceberg/schema/schema.ts'
+import { changedColumns } from '../../../src/services/iceberg-rest/changed-columns.ts'
+import { growthOf, LINEAR } from '../../support/growth.ts'
 
 const column = (id: number, name: string, type: unknown = 'long') => ({ id, name, type, required: false })
 const schema = (...fields: object[]): Schema => parseSchema({ type: 'struct', 'schema-id': 0, fields } as never)

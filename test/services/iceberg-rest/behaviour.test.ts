@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { catalogBehaviour } from '../../../catalog/catalog-behaviour.ts'
-import { restStore } from '../../../catalog/rest/rest-support.ts'
+import { catalogBehaviour } from '../../catalog/catalog-behaviour.ts'
+import { restStore } from '../../catalog/rest/rest-support.ts'
 import { type ServedCatalogs, serveCatalogs } from './served-catalogs.ts'
 
 let served: ServedCatalogs

@@ -1,12 +1,7 @@
-import {
-  checkIdentifier,
-  checkNamespace,
-  formatIdentifier,
-  formatNamespace,
-} from '../../../catalog/table-identifier.ts'
-import { DomainError } from '../../../domain/errors.ts'
-import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
-import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
+import { checkIdentifier, checkNamespace, formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 
 /** What a request is about. */
 export interface Subject {
