@@ -1,3 +1,4 @@
+import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
@@ -12,7 +13,6 @@ import { type ParameterValues, secretName } from '../../streaming/graph/paramete
 import { type ResolvedGraph, resolveParameters } from '../../streaming/graph/parameters.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
-import type { ChangeRequest, Versioned } from '../lifecycle/lifecycle-deps.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface EnvironmentServiceDeps {

@@ -1,3 +1,4 @@
+import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
 import { WITHDRAWN } from '../../domain/approvals.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { requireVersion } from '../../domain/precondition.ts'
@@ -5,7 +6,7 @@ import type { ApprovalRecord, ApprovalSummary, DecidedApproval } from '../../sto
 import { contentHash } from '../../storage/content-hash.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { type ChangeRequest, type LifecycleDeps, recordChange, type Versioned } from './lifecycle-deps.ts'
+import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import { approvalEventData, type ApprovalView, approvalView } from './lifecycle-views.ts'
 
 /** A decision on an approval request. */

@@ -1,3 +1,4 @@
+import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
 import type { ApprovalStatus } from '../../domain/approvals.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
@@ -10,7 +11,6 @@ import {
   type Verdict,
 } from './approval-decision.ts'
 import { keyPage, toListPage } from '../paging/paging.ts'
-import type { ChangeRequest, Versioned } from './lifecycle-deps.ts'
 import {
   type ApprovalView,
   approvalView,

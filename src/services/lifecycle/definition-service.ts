@@ -1,3 +1,4 @@
+import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
 import { type Environment, FIRST_ENVIRONMENT, locksDefinition } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
@@ -9,7 +10,7 @@ import { createLifecycleStores, type LifecycleStores } from '../../storage/store
 import type { Tx } from '../../storage/transactions.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { keyPage, toListPage } from '../paging/paging.ts'
-import { type ChangeRequest, type LifecycleDeps, recordChange, type Versioned } from './lifecycle-deps.ts'
+import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import { type DefinitionView, definitionView, type VersionView, versionView } from './lifecycle-views.ts'
 import { requireGraph } from './require-graph.ts'
 

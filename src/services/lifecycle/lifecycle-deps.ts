@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import type { IdSource } from '../../domain/ids.ts'
-import type { Precondition } from '../../domain/precondition.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
@@ -17,18 +16,6 @@ export interface LifecycleDeps {
   readonly events: EventWriter
   readonly newId: IdSource
   readonly now: () => Date
-}
-
-/** Who changes something, and which version of it they expect. */
-export interface ChangeRequest {
-  readonly context: RequestContext
-  readonly precondition?: Precondition | undefined
-}
-
-/** A response value and the version of the resource that it shows, for `If-Match`. */
-export interface Versioned<T> {
-  readonly value: T
-  readonly tag: string | number
 }
 
 /** One change, for the audit log and the event log. */
