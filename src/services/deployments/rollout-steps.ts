@@ -5,7 +5,7 @@ import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/dep
 import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
-import { describePipelineError, PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
+import { describePipelineError, PipelineStopped } from '../../streaming/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
 import { stampOf } from '../../streaming/checkpoint/recover.ts'
 import type { RolloutDeps } from './deployment-deps.ts'

@@ -6,7 +6,7 @@ import type { SparkEngine } from '../../maintenance/spark/spark-engine.ts'
 import type { PipelineEngine } from '../../storage/stores/pipeline-store.ts'
 import { SourcePlanner } from '../../streaming/source/plan.ts'
 import { sparkStartProblem, type SparkQuestion } from '../../streaming/spark/start-problem.ts'
-import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
+import { PipelineStopped } from '../../streaming/pipeline-errors.ts'
 import { refuse } from '../../streaming/supervision/start-checks.ts'
 
 /** Spark for pipelines, and when `auto` takes it. */

@@ -10,7 +10,7 @@ import {
 } from '../../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../../iceberg/json/lossless-json.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
-import { Overtaken } from '../supervision/pipeline-errors.ts'
+import { Overtaken } from '../pipeline-errors.ts'
 import { formatOffset, parseOffset, sameOffset } from '../source/offset.ts'
 import type { StreamingOffset } from '../source/offset.ts'
 

@@ -1,7 +1,7 @@
 import type { SinkState } from '../sink/progress.ts'
 import { isStart, type StreamingOffset } from '../source/offset.ts'
 import type { CheckpointState } from './checkpoint.ts'
-import { mismatch } from '../supervision/pipeline-errors.ts'
+import { mismatch } from '../pipeline-errors.ts'
 import { isBatchDone, startOf } from './recover.ts'
 
 /**

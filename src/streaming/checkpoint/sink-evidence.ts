@@ -5,7 +5,7 @@ import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { batchSummary, type SinkProgress, type SinkState } from '../sink/progress.ts'
 import { formatOffset, sameOffset } from '../source/offset.ts'
-import { mismatch } from '../supervision/pipeline-errors.ts'
+import { mismatch } from '../pipeline-errors.ts'
 import type { LoggedBatch } from './checkpoint.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { PinKeeper } from './pin-keeper.ts'
-import { canReadOn } from '../supervision/pipeline-errors.ts'
+import { canReadOn } from '../pipeline-errors.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 
 export interface ReassertPinsDeps {

@@ -5,7 +5,7 @@ import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { StagedSnapshot } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { stageAppend } from '../../iceberg/update/stage/stage-append.ts'
-import { Overtaken, PipelineStopped } from '../supervision/pipeline-errors.ts'
+import { Overtaken, PipelineStopped } from '../pipeline-errors.ts'
 import { batchSummary, formatProgress, progressProperty, readSinkState } from './progress.ts'
 import type { SinkProgress } from './progress.ts'
 

@@ -7,7 +7,7 @@ import { addColumn } from '../../iceberg/update/apply/schema-update.ts'
 import type { BatchQuery, CompiledBatch } from './batch-query.ts'
 import { type BatchSchema, batchSchema, type RowSchemas, withoutDropped } from '../source/dropped-columns.ts'
 import type { ColumnPair } from './column-mapping.ts'
-import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
+import { IncompatibleSchemas } from '../pipeline-errors.ts'
 import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
 
 export interface FitRequest {

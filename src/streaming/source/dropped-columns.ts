@@ -1,7 +1,7 @@
 import { currentSchema, schemaById, type TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField, Type } from '../../iceberg/schema/types.ts'
-import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
+import { IncompatibleSchemas } from '../pipeline-errors.ts'
 
 /** Ids of the schemas that the rows of a batch were written with. */
 export interface RowSchemas {

@@ -5,7 +5,7 @@ import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { PipelineStopped } from '../supervision/pipeline-errors.ts'
+import { PipelineStopped } from '../pipeline-errors.ts'
 import { isStart } from './offset.ts'
 import type { StreamingOffset } from './offset.ts'
 

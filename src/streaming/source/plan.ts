@@ -2,7 +2,7 @@ import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { PipelineStopped } from '../supervision/pipeline-errors.ts'
+import { PipelineStopped } from '../pipeline-errors.ts'
 import {
   BatchDraft,
   type BatchLimits,

@@ -10,7 +10,7 @@ import { type BatchProgress, IDLE_PROGRESS_MS, idleProgress } from '../sink/batc
 import { footprintOf } from '../source/expired-history.ts'
 import { operationOf, type ReadPosition } from '../source/history.ts'
 import { type SourceLag, SourcePlanner } from '../source/plan.ts'
-import { PipelineStopped } from '../supervision/pipeline-errors.ts'
+import { PipelineStopped } from '../pipeline-errors.ts'
 import { asQueryTable, type PrepareDeps } from './prepare.ts'
 import { describeSparkBatch, parseSparkProgress, ranBatch, type SparkProgress } from './progress.ts'
 

@@ -1,7 +1,7 @@
 import type { SparkQuery } from '../../storage/stores/pipeline-store.ts'
 import type { BatchProgress } from '../sink/batch-progress.ts'
 import type { ReadPosition } from '../source/history.ts'
-import type { PipelineError } from './pipeline-errors.ts'
+import type { PipelineError } from '../pipeline-errors.ts'
 
 /** How a run ended: stopped on request, failed permanently, or taken over by another process. */
 export type RunEnd = 'stopped' | 'failed' | 'lost'

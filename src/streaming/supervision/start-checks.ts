@@ -14,7 +14,7 @@ import { requireSupportedProperties } from '../../iceberg/metadata/table-propert
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../checkpoint/checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
-import { PipelineStopped } from './pipeline-errors.ts'
+import { PipelineStopped } from '../pipeline-errors.ts'
 import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
 import { backfillOffset } from '../checkpoint/recover.ts'
 import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'

@@ -7,7 +7,7 @@ import { touchedColumn, type TouchedColumn } from '../../maintenance/evolve.ts'
 import type { UnreadRows } from '../../maintenance/table-guard.ts'
 import { operationOf, type ReadPosition, type UnreadHistory, unreadHistory } from '../source/history.ts'
 import { SourcePlanner } from '../source/plan.ts'
-import { PipelineStopped } from './pipeline-errors.ts'
+import { PipelineStopped } from '../pipeline-errors.ts'
 
 /** The names of a column and of the structs around it. */
 export type ColumnPath = TouchedColumn['path']

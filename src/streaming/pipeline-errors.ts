@@ -1,7 +1,7 @@
-import { DomainError } from '../../domain/errors.ts'
-import { SparkError } from '../../engines/spark/connect/spark-error.ts'
-import { withoutPaths } from '../../domain/without-paths.ts'
-import { IcebergError } from '../../iceberg/errors.ts'
+import { DomainError } from '../domain/errors.ts'
+import { SparkError } from '../engines/spark/connect/spark-error.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
+import { IcebergError } from '../iceberg/errors.ts'
 
 /** Why a pipeline stopped until a user acts; closed list, shown as `error.code`. */
 export type StopCode =
