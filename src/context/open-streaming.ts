@@ -33,7 +33,7 @@ import { reassertPins } from '../streaming/pins/reassert-pins.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervision/supervisor.ts'
 import type { BatchObserver } from '../streaming/supervision/run-events.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
-import { createTableWatch } from '../streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../streaming/source/table-watch.ts'
 import type { BackOff } from '../lib/back-off.ts'
 
 export interface StreamingParts {

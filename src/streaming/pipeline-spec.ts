@@ -1,7 +1,7 @@
 import type { TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { BatchQuery } from './sink/batch-query.ts'
 import type { OnDelete } from './source/history.ts'
-import type { BatchLimits } from './sink/batch-draft.ts'
+import type { BatchLimits } from './source/batch-draft.ts'
 
 /** A pipeline, ready to run. */
 export interface PipelineSpec {

@@ -6,7 +6,7 @@ import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { isHeld, pinHistory, pinnedSnapshot, unpinHistory } from './retention-pin.ts'
 import type { ReadPosition } from '../source/history.ts'
 import { isStart } from '../source/offset.ts'
-import type { TableWatch } from '../supervision/table-watch.ts'
+import type { TableWatch } from '../source/table-watch.ts'
 
 /** How a pipeline stands to its sources. */
 export interface PinState {

@@ -3,13 +3,7 @@ import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
-import {
-  BatchDraft,
-  type BatchLimits,
-  type IndexedFile,
-  type SnapshotFiles,
-  type SourceBatch,
-} from '../sink/batch-draft.ts'
+import { BatchDraft, type BatchLimits, type IndexedFile, type SnapshotFiles, type SourceBatch } from './batch-draft.ts'
 import { dropsTheSame } from './dropped-columns.ts'
 import { filesOfGap, footprintOf } from './expired-history.ts'
 import { isRead, operationOf, toCount, unreadHistory } from './history.ts'

@@ -5,7 +5,7 @@ import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { SourceBatch } from '../sink/batch-draft.ts'
+import type { SourceBatch } from '../source/batch-draft.ts'
 import { type BatchProgress, ratePerSecond, type SourceProgress, Stopwatch } from '../sink/batch-progress.ts'
 import { writeBatch } from '../sink/batch-writer.ts'
 import type { LoggedBatch } from '../checkpoint/checkpoint.ts'
@@ -20,7 +20,7 @@ import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
 import type { ReadPosition } from '../source/history.ts'
 import { type SourceLag, SourcePlanner } from '../source/plan.ts'
 import { describeOffset, isStart, sameOffset } from '../source/offset.ts'
-import type { TableWatch } from './table-watch.ts'
+import type { TableWatch } from '../source/table-watch.ts'
 
 export interface SessionDeps {
   readonly catalog: () => Catalog

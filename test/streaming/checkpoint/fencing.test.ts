@@ -9,7 +9,7 @@ import { copyQuery } from '../../../src/streaming/sink/copy-query.ts'
 import { LeaseLost, Overtaken } from '../../../src/streaming/pipeline-errors.ts'
 import { PipelineSession, type SessionDeps } from '../../../src/streaming/supervision/pipeline-session.ts'
 import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
-import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { numbered, openLab, orphansOf, type StreamLab } from '../support.ts'
 
 describe('two copies of one pipeline', () => {

@@ -6,7 +6,7 @@ import { copyQuery } from '../../../src/streaming/sink/copy-query.ts'
 import { observedCatalog } from '../../../src/services/metrics/observed-catalog.ts'
 import { PipelineStopped } from '../../../src/streaming/pipeline-errors.ts'
 import { PipelineSession } from '../../../src/streaming/supervision/pipeline-session.ts'
-import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { throwAfterCommit } from '../../catalog/throw-after-commit.ts'
 import { numbered, openLab, orphansOf, type StreamLab } from '../support.ts'
 

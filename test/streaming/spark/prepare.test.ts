@@ -5,7 +5,7 @@ import { createHadoopCatalog } from '../../../src/catalog/hadoop/catalog.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
 import { prepareStream } from '../../../src/streaming/spark/prepare.ts'
-import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { createEvents, EVENTS } from '../../catalog/support-files.ts'
 import { temporaryFolders } from '../../catalog/support.ts'
 

@@ -9,7 +9,7 @@ import { createBatchSlots } from '../../../src/streaming/supervision/batch-slots
 import { PipelineRunner } from '../../../src/streaming/supervision/pipeline-runner.ts'
 import type { SessionDeps } from '../../../src/streaming/supervision/pipeline-session.ts'
 import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
-import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { numbered, openLab, orphansOf, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'

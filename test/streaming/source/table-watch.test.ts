@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { createHadoopCatalog } from '../../../src/catalog/hadoop/catalog.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
-import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { createEvents, EVENTS, setProperty } from '../../catalog/support-files.ts'
 
 const METADATA = '/w/db/events/metadata'

@@ -1,7 +1,7 @@
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
-import type { RowSchemas } from '../source/dropped-columns.ts'
-import { operationOf, type ReadPosition, toCount, type UnreadHistory } from '../source/history.ts'
+import type { RowSchemas } from './dropped-columns.ts'
+import { operationOf, type ReadPosition, toCount, type UnreadHistory } from './history.ts'
 
 /** How much one batch may read; the first file is always read. */
 export interface BatchLimits {
