@@ -1,6 +1,6 @@
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import { committedOffsets } from '../checkpoint/committed-offsets.ts'
+import { committedOffsets } from '../recovery/committed-offsets.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { readSinkState } from '../sink/progress.ts'
 import type { OnDelete, ReadPosition } from '../source/history.ts'

@@ -16,7 +16,7 @@ import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../check
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
-import { backfillOffset } from '../checkpoint/recover.ts'
+import { backfillOffset } from '../recovery/recover.ts'
 import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { compileProblem } from '../sink/schema.ts'
 import { type ReadPosition, unreadHistory } from '../source/history.ts'

@@ -1,6 +1,6 @@
 import type { SinkState } from '../sink/progress.ts'
 import { isStart, type StreamingOffset } from '../source/offset.ts'
-import type { CheckpointState } from './checkpoint.ts'
+import type { CheckpointState } from '../checkpoint/checkpoint.ts'
 import { mismatch } from '../pipeline-errors.ts'
 import { isBatchDone, startOf } from './recover.ts'
 

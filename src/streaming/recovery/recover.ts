@@ -1,6 +1,6 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { Checkpoint, CheckpointState, LoggedBatch } from './checkpoint.ts'
+import type { Checkpoint, CheckpointState, LoggedBatch } from '../checkpoint/checkpoint.ts'
 import { footprintOf } from '../source/expired-history.ts'
 import { mismatch, PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'

@@ -6,7 +6,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { batchSummary, type SinkProgress, type SinkState } from '../sink/progress.ts'
 import { formatOffset, sameOffset } from '../source/offset.ts'
 import { mismatch } from '../pipeline-errors.ts'
-import type { LoggedBatch } from './checkpoint.ts'
+import type { LoggedBatch } from '../checkpoint/checkpoint.ts'
 
 /**
  * Throws `CHECKPOINT_MISMATCH` when the progress in the sink is about the last batch of the checkpoint, but names other
