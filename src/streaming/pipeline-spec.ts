@@ -21,6 +21,3 @@ export interface PipelineSpec {
   /** The user who started it; batches of different users take turns. */
   readonly owner?: string
 }
-
-/** Table property of a sink that a pipeline created: new columns of the source are added to it. */
-export const FOLLOWS_SOURCE = 'lockhouse.follows-source'

@@ -4,16 +4,10 @@ import type { SqlSandbox, UserSql } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { isNodeType, nodeConfigs, type NodeSpec } from '../../schemas/node-types.ts'
+import type { ChangedColumn } from '../sink/batch-query.ts'
 import { inputNames } from './compile-graph.ts'
 import { planGraph } from './graph-plan.ts'
 import { typeGraph } from './type-graph.ts'
-
-/** A column of a table that is about to change. */
-export interface ChangedColumn {
-  readonly table: string
-  /** Names of the enclosing columns and of the column itself, outermost first. */
-  readonly path: readonly string[]
-}
 
 export interface ColumnUsesDeps {
   readonly sandbox: SqlSandbox

@@ -1,7 +1,6 @@
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import type { ColumnPair, SourceColumn } from './column-mapping.ts'
-import type { ChangedColumn } from '../graph/column-uses.ts'
 
 /** One source of a batch as the query reads it. */
 export interface CompiledInput {
@@ -46,6 +45,13 @@ export interface SparkBatch {
   readonly query: string
   /** Readable reasons why Spark cannot run it, or would not give the same rows; empty when it can. */
   readonly problems: readonly string[]
+}
+
+/** A column of a table that is about to change. */
+export interface ChangedColumn {
+  readonly table: string
+  /** Names of the enclosing columns and of the column itself, outermost first. */
+  readonly path: readonly string[]
 }
 
 /** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */

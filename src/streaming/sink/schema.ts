@@ -8,7 +8,9 @@ import type { BatchQuery, CompiledBatch } from './batch-query.ts'
 import { type BatchSchema, batchSchema, type RowSchemas, withoutDropped } from '../source/dropped-columns.ts'
 import type { ColumnPair } from './column-mapping.ts'
 import { IncompatibleSchemas } from '../pipeline-errors.ts'
-import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
+
+/** Table property of a sink that a pipeline created: new columns of the source are added to it. */
+export const FOLLOWS_SOURCE = 'lockhouse.follows-source'
 
 export interface FitRequest {
   readonly catalog: Catalog
