@@ -7,7 +7,7 @@ import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipelin
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { CheckpointRoots } from '../../streaming/checkpoint/location.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
-import type { GraphQuery } from '../../streaming/graph/graph-query.ts'
+import type { GraphQuery } from '../../streaming/query/graph-query.ts'
 import type { Supervisor } from '../../streaming/supervision/supervisor.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'

@@ -4,7 +4,7 @@ import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import type { NestedField, Type } from '../../../src/iceberg/schema/types.ts'
 import type { SparkBatch } from '../../../src/streaming/sink/batch-query.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
-import { createGraphQuery } from '../../../src/streaming/graph/graph-query.ts'
+import { createGraphQuery } from '../../../src/streaming/query/graph-query.ts'
 import { typeGraph } from '../../../src/streaming/graph/type-graph.ts'
 import { ALLOWED, FAILING, REFUSED, VALUES_SCHEMA } from './graph-expressions.ts'
 

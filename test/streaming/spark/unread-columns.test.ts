@@ -4,7 +4,7 @@ import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import { dropColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
-import { createGraphQuery } from '../../../src/streaming/graph/graph-query.ts'
+import { createGraphQuery } from '../../../src/streaming/query/graph-query.ts'
 import { droppedColumnProblem } from '../../../src/streaming/spark/unread-columns.ts'
 import { openLab, type StreamLab } from '../support.ts'
 

@@ -1,6 +1,6 @@
 import { sparkCopy } from '../spark/copy-sql.ts'
-import type { BatchQuery } from './batch-query.ts'
-import { mapColumns } from './column-mapping.ts'
+import type { BatchQuery } from '../sink/batch-query.ts'
+import { mapColumns } from '../sink/column-mapping.ts'
 
 const INPUT = 'source_rows'
 
