@@ -6,7 +6,7 @@ import { createPipelineStore, type PipelineRecord } from '../../storage/stores/p
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/pipeline-errors.ts'
-import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
+import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
 import { stampOf } from '../../streaming/recovery/recover.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'

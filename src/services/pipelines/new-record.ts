@@ -1,7 +1,7 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
-import type { CheckedStart } from '../../streaming/supervision/start-checks.ts'
+import type { CheckedStart } from '../../streaming/run/start-checks.ts'
 import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
 
 const DEFAULT_MAX_FILES = 1000

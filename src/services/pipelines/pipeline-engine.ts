@@ -7,7 +7,7 @@ import type { PipelineEngine } from '../../storage/stores/pipeline-store.ts'
 import { SourcePlanner } from '../../streaming/source/plan.ts'
 import { sparkStartProblem, type SparkQuestion } from '../../streaming/spark/start-problem.ts'
 import { PipelineStopped } from '../../streaming/pipeline-errors.ts'
-import { refuse } from '../../streaming/supervision/start-checks.ts'
+import { refuse } from '../../streaming/run/start-checks.ts'
 
 /** Spark for pipelines, and when `auto` takes it. */
 export interface PipelineSpark {

@@ -6,7 +6,7 @@ import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipeline-
 import type { ReadPosition } from '../source/history.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipelineError, LeaseLost, PipelineStopped } from '../pipeline-errors.ts'
-import type { PipelineRun, RunEnd, SparkRunEvents } from '../supervision/pipeline-run.ts'
+import type { PipelineRun, RunEnd, SparkRunEvents } from '../run/pipeline-run.ts'
 import { type PrepareDeps, prepareStream } from './prepare.ts'
 import { adoptQuery, retireQuery, type RunningQuery, startQuery } from './query-link.ts'
 import { QueryObserver } from './query-observer.ts'

@@ -6,7 +6,7 @@ import { readSinkState } from '../sink/progress.ts'
 import type { OnDelete, ReadPosition } from '../source/history.ts'
 import { SourcePlanner } from '../source/plan.ts'
 import { IncompatibleSchemas } from '../pipeline-errors.ts'
-import type { CheckedStart } from '../supervision/start-checks.ts'
+import type { CheckedStart } from '../run/start-checks.ts'
 import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
 import { droppedColumnProblem } from './unread-columns.ts'
 

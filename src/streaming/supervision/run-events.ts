@@ -4,7 +4,7 @@ import type { PinKeeper } from '../pins/pin-keeper.ts'
 import type { BatchProgress } from '../sink/batch-progress.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import { canReadOn } from '../pipeline-errors.ts'
-import type { SparkRunEvents } from './pipeline-run.ts'
+import type { SparkRunEvents } from '../run/pipeline-run.ts'
 
 /** The log methods that the supervisor needs; the service's logger has them. */
 export interface SupervisorLog {
