@@ -1,4 +1,4 @@
-import { formatPlural } from '../components/text/units.ts'
+import { formatPlural } from './shared/units.ts'
 
 /** Labels of the parts of an answer, for screen readers. */
 export const markdownStrings = {

@@ -1,4 +1,4 @@
-import { formatPlural } from '../components/text/units.ts'
+import { formatPlural } from './shared/units.ts'
 import { inWords } from './environments.ts'
 
 /** Text of the approvals pages. */

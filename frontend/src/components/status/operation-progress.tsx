@@ -8,7 +8,7 @@ import type { Operation } from '../../api/types.ts'
 import { operations as words } from '../../strings/shared/common.ts'
 import classes from './operation-progress.module.css'
 import { ErrorState, errorText } from './states.tsx'
-import { formatBytes, formatCount, formatDuration } from '../text/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../strings/shared/units.ts'
 
 export interface WatchedOperation {
   /** The latest progress; undefined before the first event. */

@@ -1,7 +1,7 @@
 import { Progress } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { Operation } from '../../api/types.ts'
-import { formatBytes, formatCount, formatDuration } from '../../components/text/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../strings/shared/units.ts'
 import { operations as shared } from '../../strings/shared/common.ts'
 import { operationName, shareDone } from './operation-words.ts'
 import classes from './operations.module.css'

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatPlural } from '../../components/text/units.ts'
+import { formatCount, formatDuration, formatPlural } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import type { Sample } from './monitor/sample.ts'
 

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Pipeline } from '../../api/types.ts'
 import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { formatBytes, formatCount } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import classes from './pipelines.module.css'
 

@@ -5,7 +5,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Policy } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { formatPlural } from '../../components/text/units.ts'
+import { formatPlural } from '../../strings/shared/units.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { deletePolicy, POLICIES_KEY, requestOf, updatePolicy } from './api.ts'
 

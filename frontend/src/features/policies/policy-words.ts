@@ -1,6 +1,6 @@
 import type { Policy, PolicyDecision } from '../../api/types.ts'
 import type { StatusTone } from '../../components/status/status-dot.tsx'
-import { formatBytes, formatPercent } from '../../components/text/units.ts'
+import { formatBytes, formatPercent } from '../../strings/shared/units.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { policies as words } from '../../strings/policies.ts'
 

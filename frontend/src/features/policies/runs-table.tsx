@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { PolicyPreview } from '../../api/types.ts'
-import { formatBytes } from '../../components/text/units.ts'
+import { formatBytes } from '../../strings/shared/units.ts'
 import { common, operations } from '../../strings/shared/common.ts'
 import { policies } from '../../strings/policies.ts'
 import { PlannedTime } from './planned-time.tsx'

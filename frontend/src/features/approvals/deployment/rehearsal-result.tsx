@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { Rehearsal } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
-import { formatBytes, formatCount } from '../../../components/text/units.ts'
+import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
 import { rehearsalStrings as words } from '../../../strings/rehearsal.ts'
 import own from './deployment.module.css'
 

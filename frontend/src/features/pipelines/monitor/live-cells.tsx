@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Pipeline } from '../../../api/types.ts'
 import { RelativeTime, useNow } from '../../../time/relative-time.tsx'
-import { formatDuration } from '../../../components/text/units.ts'
+import { formatDuration } from '../../../strings/shared/units.ts'
 import { pipelines as words } from '../../../strings/pipelines.ts'
 import { formatLag, formatRate } from '../figures.ts'
 import { lastBatch } from './state.ts'

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration } from '../../../components/text/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../../strings/shared/units.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 import type { ActionKind } from './action-specs.ts'
 import { type FormValues, parseSize } from './form-values.ts'

@@ -1,5 +1,5 @@
 import { numberIn } from '../../../components/form/number-in.ts'
-import { formatBytes } from '../../../components/text/units.ts'
+import { formatBytes } from '../../../strings/shared/units.ts'
 import { fromTimeInput, toTimeInput, type Zone } from '../../../time/zone.ts'
 import { fieldErrors } from '../../../strings/table-actions.ts'
 import type { ActionSpec, FieldSpec } from './action-specs.ts'

@@ -1,6 +1,6 @@
 import { Button, Menu } from '@mantine/core'
 import { BULK_KINDS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
-import { formatCount } from '../../../components/text/units.ts'
+import { formatCount } from '../../../strings/shared/units.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
 import { operations } from '../../../strings/shared/common.ts'
 import { bulk as words } from '../../../strings/bulk.ts'

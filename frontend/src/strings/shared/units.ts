@@ -1,4 +1,4 @@
-import { common } from '../../strings/shared/common.ts'
+import { common } from './common.ts'
 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const grouped = new Intl.NumberFormat('en')
