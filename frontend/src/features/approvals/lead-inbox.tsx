@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { pendingApprovalsQuery } from '../../api/pending-approvals.ts'
+import { pendingApprovalsQuery } from './pending-approvals.ts'
 import type { ApprovalRequest } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'

@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
-import { usePendingApprovalsBadge } from '../../api/pending-approvals.ts'
+import { usePendingApprovalsBadge } from './pending-approvals.ts'
 import { ApprovalIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'

@@ -1,10 +1,10 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import type { NavBadge } from '../navigation.ts'
-import { shell } from '../strings/shared/shell.ts'
-import { api } from './client.ts'
-import { useLiveEvents } from './live-events.ts'
-import { useCan } from './session.ts'
-import type { PendingApprovals } from './types.ts'
+import type { NavBadge } from '../../navigation.ts'
+import { shell } from '../../strings/shared/shell.ts'
+import { api } from '../../api/client.ts'
+import { useLiveEvents } from '../../api/live-events.ts'
+import { useCan } from '../../api/session.ts'
+import type { PendingApprovals } from '../../api/types.ts'
 
 /** Pending requests; reloaded after every request and decision, and every 30 s. */
 export const pendingApprovalsQuery = queryOptions({
