@@ -18,7 +18,7 @@ import {
   removeElements,
   renameNode,
   whyNotConnect,
-} from '../../../frontend/src/features/designer/editor/graph-edits.ts'
+} from '../../../frontend/src/features/designer/graph-edits.ts'
 import { checkGraph } from '../../../src/domain/graph.ts'
 import { NODE_TYPE_INFO } from '../../../src/schemas/node-types.ts'
 

@@ -11,7 +11,7 @@ import { common } from '../../../strings/shared/common.ts'
 import { definitionPageStrings as words, definitionStrings } from '../../../strings/designer.ts'
 import { inWords } from '../../../strings/environments.ts'
 import { RenamedMeanwhile, useDeleteDefinition, useRename } from '../api.ts'
-import { lockingEnvironments } from '../editor/board.ts'
+import { lockingEnvironments } from '../board.ts'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
 
 interface ActionsProps {

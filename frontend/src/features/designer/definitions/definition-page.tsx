@@ -15,7 +15,7 @@ import { DefinitionActions } from './definition-actions.tsx'
 import { EnvironmentsTab } from '../versions/environments-tab.tsx'
 import { GraphTab } from '../editor/graph-tab.tsx'
 import { VersionsTab } from '../versions/versions-tab.tsx'
-import classes from '../editor/board.module.css'
+import classes from '../board.module.css'
 
 const TABS = ['graph', 'environments', 'versions'] as const
 const CRUMBS = [{ label: definitionStrings.title, to: '/definitions' }]

@@ -16,7 +16,7 @@ import { Empty, ErrorState, Loading } from '../../../components/status/states.ts
 import { definitionStrings as words } from '../../../strings/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { boardQuery, useCreateDefinition, useLiveDefinitions } from '../api.ts'
-import classes from '../editor/board.module.css'
+import classes from '../board.module.css'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
 import { Gate } from '../versions/gate.tsx'
 import { ImportDialog } from './import-dialog.tsx'

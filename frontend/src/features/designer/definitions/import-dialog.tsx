@@ -8,7 +8,7 @@ import { errorText } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/shared/common.ts'
 import { definitionStrings } from '../../../strings/designer.ts'
 import { useImportDefinition } from '../api.ts'
-import { readDocument, type ReadDocument } from './import-document.ts'
+import { readDocument, type ReadDocument } from '../import-document.ts'
 
 const words = definitionStrings.importing
 

@@ -3,7 +3,7 @@ import type { Position } from '../../../../../src/domain/graph.ts'
 import { arrange } from '../../../components/graph/arrange.ts'
 import { beginHistory, edit, redo, undo } from './edit-history.ts'
 import { type Graph, isSameGraph, moveNodes, type Node, type NodeTypes } from '../../../components/graph/graph.ts'
-import { addNode, configure, connect, freePlace, removeElements, renameNode, whyNotConnect } from './graph-edits.ts'
+import { addNode, configure, connect, freePlace, removeElements, renameNode, whyNotConnect } from '../graph-edits.ts'
 
 /** A graph that is edited, and its edits. */
 export interface GraphEditor {

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Input, NativeSelect, TextInput } from '@mantine/cor
 import { CloseIcon, PlusIcon } from '../../../components/icons.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
 import type { ConfigInputProps } from './config-input-props.ts'
-import { freeId } from '../editor/graph-edits.ts'
+import { freeId } from '../graph-edits.ts'
 import classes from '../designer.module.css'
 
 const words = designerStrings.form

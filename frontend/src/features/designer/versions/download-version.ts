@@ -1,6 +1,6 @@
 import type { VersionSummary } from '../../../api/types.ts'
 import { fetchExport } from '../api.ts'
-import { exportFileName } from '../definitions/import-document.ts'
+import { exportFileName } from '../import-document.ts'
 
 /** Downloads a version as a document that can be imported. */
 export async function downloadVersion({

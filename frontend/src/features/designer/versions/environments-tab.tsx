@@ -6,12 +6,12 @@ import type { BoardRow, VersionSummary } from '../../../api/types.ts'
 import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
 import { DeploymentsSection } from '../../deployments/deployments-section.tsx'
 import { useMonitor, usePipelineIds } from '../../pipelines/monitor/store.ts'
-import { type Gate as GateState, gatesOf, type Move, movesOf } from '../editor/board.ts'
+import { type Gate as GateState, gatesOf, type Move, movesOf } from '../board.ts'
 import { Gate } from './gate.tsx'
 import { MoveDialog } from './move-dialog.tsx'
 import { runningOf } from './running-of.ts'
 import { VersionCard } from './version-card.tsx'
-import classes from '../editor/board.module.css'
+import classes from '../board.module.css'
 
 const words = definitionPageStrings.board
 /** The number of versions per column that are shown as cards. */

@@ -1,4 +1,4 @@
-import type { Gate as GateState } from '../editor/board.ts'
+import type { Gate as GateState } from '../board.ts'
 import classes from './gate.module.css'
 
 interface GateProps {

@@ -3,7 +3,7 @@ import type { VersionSummary } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { definitionPageStrings as words } from '../../../strings/designer.ts'
 import { useMoveVersion } from '../api.ts'
-import type { Move } from '../editor/board.ts'
+import type { Move } from '../board.ts'
 
 interface MoveDialogProps {
   readonly version: VersionSummary

@@ -4,8 +4,8 @@ import type { VersionSummary } from '../../../api/types.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { shell } from '../../../strings/shared/shell.ts'
 import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
-import type { Move } from '../editor/board.ts'
-import classes from '../editor/board.module.css'
+import type { Move } from '../board.ts'
+import classes from '../board.module.css'
 
 const words = definitionPageStrings
 

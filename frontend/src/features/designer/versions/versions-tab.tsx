@@ -11,7 +11,7 @@ import { errorText } from '../../../components/status/states.tsx'
 import { formatCount } from '../../../strings/shared/units.ts'
 import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
 import { downloadVersion } from './download-version.ts'
-import classes from '../editor/board.module.css'
+import classes from '../board.module.css'
 
 const words = definitionPageStrings.versions
 

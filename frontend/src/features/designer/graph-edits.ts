@@ -1,5 +1,5 @@
-import type { Position } from '../../../../../src/domain/graph.ts'
-import { type Edge, type Graph, type Node, type NodeTypes, rounded } from '../../../components/graph/graph.ts'
+import type { Position } from '../../../../src/domain/graph.ts'
+import { type Edge, type Graph, type Node, type NodeTypes, rounded } from '../../components/graph/graph.ts'
 
 /** Why two nodes cannot be connected. */
 export type ConnectRefusal = 'itself' | 'known' | 'circle' | 'no-output' | 'no-input' | 'full'

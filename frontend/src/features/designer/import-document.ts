@@ -1,4 +1,4 @@
-import { FORMAT_VERSION } from '../../../../../src/domain/graph.ts'
+import { FORMAT_VERSION } from '../../../../src/domain/graph.ts'
 
 /** A document to import, or the reason why it cannot be imported. */
 export type ReadDocument =

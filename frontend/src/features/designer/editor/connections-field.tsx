@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { CloseIcon } from '../../../components/icons.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
 import type { Edge, Node, NodeTypes } from '../../../components/graph/graph.ts'
-import { type ConnectRefusal, whyNotConnect } from '../editor/graph-edits.ts'
-import type { GraphEditor } from '../editor/use-graph-editor.ts'
+import { type ConnectRefusal, whyNotConnect } from '../graph-edits.ts'
+import type { GraphEditor } from './use-graph-editor.ts'
 import classes from '../designer.module.css'
 
 const words = designerStrings.inspector

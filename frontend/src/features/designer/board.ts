@@ -5,9 +5,9 @@ import {
   type Step,
   type Transition,
   TRANSITIONS,
-} from '../../../../../src/domain/environments.ts'
-import { hasRole, type Role } from '../../../../../src/domain/roles.ts'
-import type { BoardRow } from '../../../api/types.ts'
+} from '../../../../src/domain/environments.ts'
+import { hasRole, type Role } from '../../../../src/domain/roles.ts'
+import type { BoardRow } from '../../api/types.ts'
 
 export type PendingMove = BoardRow['pending'][number]
 
