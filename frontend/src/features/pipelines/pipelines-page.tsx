@@ -22,7 +22,7 @@ import {
   StateCell,
   TrendCell,
   TriggerCell,
-} from './monitor/live-cells.tsx'
+} from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
 import { monitorStore, useMonitor, usePipelineIds } from './monitor/store.ts'
 import classes from './pipelines.module.css'
