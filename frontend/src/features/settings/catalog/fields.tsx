@@ -2,7 +2,7 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { catalogStrings as strings } from '../../../strings/settings.ts'
 import { CATALOG_TYPES, type CatalogForm, isSqlite } from './form.ts'
-import { PropertyRows } from '../property-rows.tsx'
+import { PropertyRows } from './property-rows.tsx'
 import classes from '../settings.module.css'
 
 /** The fields of the catalog form. */

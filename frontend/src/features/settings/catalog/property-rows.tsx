@@ -1,10 +1,10 @@
 import { ActionIcon, Button, Text, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import { REDACTED } from '../../../../src/domain/network/uri-password.ts'
-import { PlusIcon, TrashIcon } from '../../components/icons.tsx'
-import { catalogStrings as strings } from '../../strings/settings.ts'
-import type { CatalogForm } from './catalog/form.ts'
-import classes from './settings.module.css'
+import { REDACTED } from '../../../../../src/domain/network/uri-password.ts'
+import { PlusIcon, TrashIcon } from '../../../components/icons.tsx'
+import { catalogStrings as strings } from '../../../strings/settings.ts'
+import type { CatalogForm } from './form.ts'
+import classes from '../settings.module.css'
 
 /** The additional properties of a catalog, as rows that can be changed, added and removed. */
 export function PropertyRows({ form }: { readonly form: UseFormReturnType<CatalogForm> }) {
