@@ -8,7 +8,7 @@ import { health as words } from '../../../strings/tables.ts'
 import { healthQuery } from '../api.ts'
 import classes from './health-tab.module.css'
 import { HealthChart } from '../history/chart.tsx'
-import { RecommendedActions } from '../recommended-actions.tsx'
+import { RecommendedActions } from './recommended-actions.tsx'
 import type { TabProps } from './tab-props.ts'
 
 /** The score with its factors, file sizes and recommended actions. */

@@ -15,7 +15,7 @@ import { snapshots, table as words } from '../../../strings/tables.ts'
 import { healthQuery, overviewQuery, schemaQuery, tableOperationsQuery } from '../api.ts'
 import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
-import { RecommendedActions } from '../recommended-actions.tsx'
+import { RecommendedActions } from './recommended-actions.tsx'
 import { PolicySection } from './policy-section.tsx'
 import type { TabProps } from './tab-props.ts'
 
