@@ -2,11 +2,11 @@ import { type PolicyOperation, POLICY_OPERATIONS } from '../../../../src/domain/
 import type { Policy, PolicyRequest } from '../../api/types.ts'
 import { type AddProblem, formSchema, type FormSchema } from '../../components/form/form-schema.ts'
 import { numberIn } from '../../components/form/number-in.ts'
+import { parseSize } from '../../components/form/parse-size.ts'
 import { checkedPolicyRequest } from '../../components/form/schemas.ts'
 import { policyForm } from '../../strings/policies.ts'
 import { localZone } from '../../time/zone.ts'
 import { linesOf } from '../environments/form.ts'
-import { parseSize } from '../tables/actions/form-values.ts'
 
 const words = policyForm.problems
 

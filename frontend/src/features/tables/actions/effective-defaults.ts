@@ -1,7 +1,8 @@
 import { formatBytes, formatCount, formatDuration } from '../../../strings/shared/units.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 import type { ActionKind } from './action-specs.ts'
-import { type FormValues, parseSize } from './form-values.ts'
+import { parseSize } from '../../../components/form/parse-size.ts'
+import type { FormValues } from './form-values.ts'
 
 /** What holds for the fields of a form that are left empty, as text, by the names of the fields. */
 export type EffectiveDefaults = Readonly<Record<string, string>>
