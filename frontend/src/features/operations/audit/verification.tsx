@@ -6,7 +6,7 @@ import { Copyable } from '../../../components/text/copyable.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { formatPlural } from '../../../strings/shared/units.ts'
 import { auditStrings } from '../../../strings/operations.ts'
-import { verifyAudit } from '../api.ts'
+import { verifyAudit } from './api.ts'
 
 const strings = auditStrings.verify
 
