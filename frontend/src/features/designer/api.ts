@@ -1,11 +1,11 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { RunEnvironment, Transition } from '../../../../src/domain/environments.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
+import { boardQuery } from '../../api/definitions.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type {
   ApprovalRequest,
-  Board,
   CreatedDefinition,
   Definition,
   ExportedVersion,
@@ -19,32 +19,10 @@ import { definitionPageStrings } from '../../strings/designer.ts'
 import type { Graph } from '../../components/graph/graph.ts'
 
 const BASE = '/api/pipeline-defs'
-const PAGE_SIZE = 500
 
 const pathOf = (id: string): string => `${BASE}/${encodeURIComponent(id)}`
 const versionPath = (definitionId: string, id: string): string =>
   `${pathOf(definitionId)}/versions/${encodeURIComponent(id)}`
-
-/** Definitions over the environments, newest first, page by page. */
-export const boardQuery = infiniteQueryOptions({
-  queryKey: ['definitions', 'pages'],
-  queryFn: ({ pageParam, signal }) =>
-    api.get<Board>('/api/pipeline-board', { query: { page_size: PAGE_SIZE, page_token: pageParam }, signal }),
-  initialPageParam: undefined as string | undefined,
-  getNextPageParam: ({ next_page_token: token }) => token ?? undefined,
-})
-
-/** The versions of one definition by environment, and pending requests. */
-export const definitionQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['definitions', id, 'row'],
-    queryFn: async ({ signal }) => {
-      const { definitions } = await api.get<Board>('/api/pipeline-board', { query: { definition_id: id }, signal })
-      const [row] = definitions
-      if (row === undefined) throw new Error('the board left the definition out')
-      return row
-    },
-  })
 
 /** All versions of a definition, newest first, without content. */
 export const versionsQuery = (definitionId: string) =>
