@@ -22,7 +22,7 @@ import type { AuditRecorder } from '../../services/audit/audit-service.ts'
 import type { EventWriter } from '../../services/events/event-log.ts'
 import { keyPage, toListPage } from '../../services/paging/paging.ts'
 import type { ListPage } from '../../services/paging/paging.ts'
-import { stateProblem } from '../../services/state-problem.ts'
+import { stateProblem } from '../../services/health/state-problem.ts'
 import { stateOf, toActionView, toPendingAction } from './action-view.ts'
 
 export interface ActionServiceDeps {

@@ -1,4 +1,4 @@
-import { DatabaseError } from '../storage/database-error.ts'
+import { DatabaseError } from '../../storage/database-error.ts'
 
 interface StateProblem {
   readonly code: 'NO_SPACE' | 'STATE_UNAVAILABLE'
