@@ -21,7 +21,7 @@ import type { PromotionService } from '../services/lifecycle/promotion-service.t
 import type { VersionService } from '../services/lifecycle/version-service.ts'
 import type { AlertService } from '../services/alerts/alert-service.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
-import type { QuarantineService } from '../services/quarantine/quarantine-service.ts'
+import type { QuarantineService } from '../services/operations/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { QueryService } from '../services/query/query-service.ts'

@@ -7,7 +7,7 @@ import {
   restoreRequest,
 } from '../../schemas/tables/quarantine.ts'
 import type { MaintenanceService } from '../../services/operations/maintenance-service.ts'
-import type { QuarantineService } from '../../services/quarantine/quarantine-service.ts'
+import type { QuarantineService } from '../../services/operations/quarantine/quarantine-service.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
 import { MAINTENANCE_HEADERS, MAINTENANCE_RESPONSES, runMaintenance } from './maintenance-routes.ts'
 

@@ -7,7 +7,7 @@ import type { EngineChoice, RequestedEngine } from '../../maintenance/spark/choo
 import type { SparkEngine } from '../../maintenance/spark/spark-engine.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-import type { QuarantineService } from '../quarantine/quarantine-service.ts'
+import type { QuarantineService } from './quarantine/quarantine-service.ts'
 import type { OperationHandle } from './operation-service.ts'
 
 /** Options of an action under their wire names, without `table`, `dry_run`, `plan_id` and `engine`. */

@@ -6,7 +6,7 @@ import type { OperationRecord } from '../../storage/stores/operations/operation-
 import type { OperationOutcome, OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { Logger } from '../logger.ts'
-import type { QuarantineService } from '../quarantine/quarantine-service.ts'
+import type { QuarantineService } from './quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
 import { sparkRunOf } from './spark-hooks.ts'
 import type { TableHold, TableLock } from '../tables/table-lock.ts'

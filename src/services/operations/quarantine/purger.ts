@@ -1,5 +1,5 @@
-import { type Loop, startLoop } from '../../lib/start-loop.ts'
-import { namedLease } from '../../storage/stores/lease-store.ts'
+import { type Loop, startLoop } from '../../../lib/start-loop.ts'
+import { namedLease } from '../../../storage/stores/lease-store.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 import type { QuarantineService } from './quarantine-service.ts'
 

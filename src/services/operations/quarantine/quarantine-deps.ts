@@ -1,12 +1,12 @@
-import type { IdSource } from '../../domain/ids.ts'
-import type { QuarantineStore } from '../../storage/stores/operations/quarantine-store.ts'
-import type { LeaseStore } from '../../storage/stores/lease-store.ts'
-import type { Instance } from '../../storage/instance-registry.ts'
-import type { InTransaction } from '../../storage/transactions.ts'
-import type { AuditRecorder } from '../audit/audit-service.ts'
-import type { CatalogService } from '../catalogs/catalog-service.ts'
-import type { Logger } from '../logger.ts'
-import type { TableLock } from '../tables/table-lock.ts'
+import type { IdSource } from '../../../domain/ids.ts'
+import type { QuarantineStore } from '../../../storage/stores/operations/quarantine-store.ts'
+import type { LeaseStore } from '../../../storage/stores/lease-store.ts'
+import type { Instance } from '../../../storage/instance-registry.ts'
+import type { InTransaction } from '../../../storage/transactions.ts'
+import type { AuditRecorder } from '../../audit/audit-service.ts'
+import type { CatalogService } from '../../catalogs/catalog-service.ts'
+import type { Logger } from '../../logger.ts'
+import type { TableLock } from '../../tables/table-lock.ts'
 
 /** What the quarantine needs. */
 export interface QuarantineDeps {

@@ -1,15 +1,15 @@
-import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import { stringifyJson } from '../../iceberg/json/lossless-json.ts'
-import { describeFiles, type HeldFile, moveAway } from '../../maintenance/quarantine/held-files.ts'
+import { formatIdentifier } from '../../../catalog/table-identifier.ts'
+import { stringifyJson } from '../../../iceberg/json/lossless-json.ts'
+import { describeFiles, type HeldFile, moveAway } from '../../../maintenance/quarantine/held-files.ts'
 import {
   deleteNow,
   type HoldReport,
   type HoldRequest,
   type Quarantine,
-} from '../../maintenance/quarantine/quarantine.ts'
-import { historyToJson } from '../../maintenance/quarantine/removed-history.ts'
-import type { QuarantineEntriesTable } from '../../storage/fleet-schema.ts'
-import type { QuarantinedFile, QuarantineStore } from '../../storage/stores/operations/quarantine-store.ts'
+} from '../../../maintenance/quarantine/quarantine.ts'
+import { historyToJson } from '../../../maintenance/quarantine/removed-history.ts'
+import type { QuarantineEntriesTable } from '../../../storage/fleet-schema.ts'
+import type { QuarantinedFile, QuarantineStore } from '../../../storage/stores/operations/quarantine-store.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 
 /** The operation that takes files away. */
