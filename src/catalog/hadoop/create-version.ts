@@ -7,7 +7,7 @@ import { sleep } from '../../lib/sleep.ts'
 import { type CommitOutcome, committed, conflict, refused, type Unknown, unknown } from '../commit-outcome.ts'
 import { deleteQuietly, loadTableAt, metadataFileBytes } from '../metadata-file.ts'
 import { advanceHint } from './advance-hint.ts'
-import { versionOf } from '../version-name.ts'
+import { versionOf } from '../ownership/version-name.ts'
 import { listVersions, type NamedVersion } from './version.ts'
 
 /** The name that a commit has to create: `<folder>/v<version><suffix>`. */

@@ -1,6 +1,6 @@
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { fileNames } from '../../iceberg/io/file-names.ts'
-import { VERSION_NAME, versionOf } from '../version-name.ts'
+import { VERSION_NAME, versionOf } from '../ownership/version-name.ts'
 import { hintedVersion, readHint } from './hint.ts'
 
 /** The current metadata file of a table folder. */

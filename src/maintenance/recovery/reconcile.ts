@@ -1,6 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CommitOutcome, unknown } from '../../catalog/commit-outcome.ts'
-import { isVersionFile } from '../../catalog/version-name.ts'
+import { isVersionFile } from '../../catalog/ownership/version-name.ts'
 import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { judgeDeletion } from '../../catalog/ownership/deletion-guard.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
