@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { marksOf } from '../../frontend/src/components/graph/diff-drawing.ts'
 import { countsOf, changesMeaning } from '../../frontend/src/features/approvals/diff-counts.ts'
-import { inboxOrder, readInboxFilter } from '../../frontend/src/features/approvals/inbox-order.ts'
+import { inboxOrder, readInboxFilter } from '../../frontend/src/features/approvals/inbox/order.ts'
 import { followRequests } from '../../frontend/src/features/approvals/known-requests.ts'
 import { diffGraphs } from '../../src/domain/graph-diff.ts'
 import { versionDiff } from '../../src/schemas/definitions.ts'

@@ -1,8 +1,8 @@
 import { useCan } from '../../api/session.ts'
 import { useLiveApprovals } from './api.ts'
 import { ApprovalsForbidden } from './approvals-forbidden.tsx'
-import { KnownInbox } from './known-inbox.tsx'
-import { LeadInbox } from './lead-inbox.tsx'
+import { KnownInbox } from './inbox/known-inbox.tsx'
+import { LeadInbox } from './inbox/lead-inbox.tsx'
 
 /** The inbox of approval requests, as the role of the reader allows. */
 export function ApprovalsPage() {

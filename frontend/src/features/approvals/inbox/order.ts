@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '../../api/types.ts'
+import type { ApprovalRequest } from '../../../api/types.ts'
 
 export const INBOX_FILTERS = ['all', 'pending', 'approved', 'rejected'] as const
 
