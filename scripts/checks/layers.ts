@@ -1,5 +1,5 @@
 // Checks the structure of `src` against `layers.json`: see `layerProblems`.
-import { dirname, join, normalize } from 'node:path'
+import { type Import, importsOf, type SourceTree } from './imports.ts'
 
 /** What the files of one folder at the top of `src` may import. */
 export interface Layer {
@@ -16,13 +16,10 @@ export interface Layers {
   readonly layers: Readonly<Record<string, Layer>>
 }
 
-/** Texts of source files by their path below `src`, with `/` between folders. */
-export type SourceTree = ReadonlyMap<string, string>
-
 /**
- * Everything in a tree that the list does not allow, one sentence each: imports of other folders and of packages, imports
- * that cannot be read, cycles between files (type imports count), folders that are too large or not in the list, and
- * permissions that nothing uses.
+ * Everything in a tree, with paths below `src`, that the list does not allow, one sentence each: imports of other folders
+ * and of packages, imports that cannot be read, cycles between files (type imports count), folders that are too large or
+ * not in the list, and permissions that nothing uses.
  */
 export function layerProblems(tree: SourceTree, list: Layers): string[] {
   const imports = [...tree].flatMap(([path, text]) => importsOf(path, text))
@@ -57,28 +54,6 @@ export function layerGraph({ layers }: Layers): string {
 /** A Mermaid node id may not contain a dot, so a file gets a label. */
 function nodeName(name: string): string {
   return name.includes('.') ? `${name.replaceAll('.', '_')}[${name}]` : name
-}
-
-interface Import {
-  readonly from: string
-  /** Path below `src`, or the name of a package. */
-  readonly target: string
-  readonly isFile: boolean
-}
-
-const IMPORT =
-  /^\s*(?:import\s+(?:type\s+)?[\w$*\s{},]+?\sfrom|export\s+(?:type\s+)?(?:\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})\s*from|import)\s*['"]([^'"]+)['"]/gm
-/** Excludes methods named `import`, which are called on an object or start the line of their definition. */
-const DYNAMIC_IMPORT = /(?<![.\w$])(?<!^\s*(?:async )?)import\(\s*(?:['"]([^'"]+)['"]\s*\))?/gm
-
-function importsOf(from: string, text: string): Import[] {
-  const named = [...text.matchAll(IMPORT)].map(([, name = '']) => name)
-  const dynamic = [...text.matchAll(DYNAMIC_IMPORT)].map(([, name = '']) => name)
-  return [...named, ...dynamic].map((name) =>
-    name.startsWith('.')
-      ? { from, target: normalize(join(dirname(from), name)), isFile: true }
-      : { from, target: name, isFile: false },
-  )
 }
 
 /** The folder or file at the top of `src` that a path is in. */
