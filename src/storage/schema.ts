@@ -13,7 +13,7 @@ import type {
   TableHealthSamplesTable,
   TableHealthTable,
   TableReportsTable,
-} from './fleet-schema.ts'
+} from './automation-schema.ts'
 
 /**
  * The tables of the state database. Times are RFC 3339 text in UTC with milliseconds, so that text order is time order;

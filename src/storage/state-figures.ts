@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 import type { PipelineProgress } from '../schemas/pipelines.ts'
-import type { AlertDeliveriesTable } from './fleet-schema.ts'
+import type { AlertDeliveriesTable } from './automation-schema.ts'
 import { fromColumn } from './json-column.ts'
 import type { PipelineState, StateTables } from './schema.ts'
 

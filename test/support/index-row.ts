@@ -1,5 +1,5 @@
 import { healthBand } from '../../src/domain/tables/health-band.ts'
-import type { TableHealthTable } from '../../src/storage/fleet-schema.ts'
+import type { TableHealthTable } from '../../src/storage/automation-schema.ts'
 
 /** A row of the health index. */
 export function indexRow(name: string, columns: Partial<TableHealthTable> = {}): TableHealthTable {

@@ -4,7 +4,7 @@ import { createAlertDeliveryStore } from '../../storage/stores/alerts/alert-deli
 import { type AlertRecord, createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
 import { type ConditionStore, createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
 import { createEventStore } from '../../storage/stores/event-store.ts'
-import type { AlertConditionsTable } from '../../storage/fleet-schema.ts'
+import type { AlertConditionsTable } from '../../storage/automation-schema.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { type EventView, toEventView } from '../events/event-feed.ts'
 import { type ConditionChange, conditionChange, matchesAlert, objectOf } from './conditions.ts'

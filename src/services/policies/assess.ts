@@ -3,7 +3,7 @@ import { cooldownAfter, dueBecause, type TableFigures } from '../../domain/polic
 import { parseDuration } from '../../domain/duration.ts'
 import { operationEntry } from '../../domain/tables/operations.ts'
 import type { decisionReason, PolicySettings } from '../../schemas/policies.ts'
-import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { indexedActions } from '../tables/health-index/health-index-service.ts'
 import type { IndexedAction } from '../tables/health-index/measure-table.ts'

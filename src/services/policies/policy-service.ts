@@ -15,7 +15,7 @@ import type {
   tablePolicy,
 } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
 import {
   createDecisionStore,
   type DecisionFilter,

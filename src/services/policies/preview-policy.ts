@@ -1,7 +1,7 @@
 import { isOpen, nextOpening } from '../../domain/policies/calendar.ts'
 import type { PolicySettings, policyPreview } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { TableHealthTable } from '../../storage/automation-schema.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { actionOf, dueReason, isKnownWork, nextScheduled, plannedBytes } from './assess.ts'
 import { governingPolicies, type Governing, matchesPolicy } from './governance.ts'

@@ -1,7 +1,7 @@
 import { requestsOf } from '../operations/receipt.ts'
 import type { OperationRecord, StoredFigures } from '../../storage/stores/operations/operation-record.ts'
 import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/automation-schema.ts'
 import { createDecisionStore, type DecisionStore, type StateKey } from '../../storage/stores/policies/decision-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { SchedulerDeps } from './policy-deps.ts'

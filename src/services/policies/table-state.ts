@@ -1,4 +1,4 @@
-import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
 
 /**
  * The state that a policy has of this table: undefined when another table had the name, such as one that was dropped

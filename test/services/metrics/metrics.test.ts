@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TableHealthTable } from '../../../src/storage/fleet-schema.ts'
+import type { TableHealthTable } from '../../../src/storage/automation-schema.ts'
 import type { StreamingPipelinesTable } from '../../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'

@@ -8,7 +8,7 @@ import {
   type Quarantine,
 } from '../../../maintenance/quarantine/quarantine.ts'
 import { historyToJson } from '../../../maintenance/quarantine/removed-history.ts'
-import type { QuarantineEntriesTable } from '../../../storage/fleet-schema.ts'
+import type { QuarantineEntriesTable } from '../../../storage/automation-schema.ts'
 import type { QuarantinedFile, QuarantineStore } from '../../../storage/stores/operations/quarantine-store.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 

@@ -3,7 +3,7 @@ import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { healthHistory, healthIndex, IndexedTableView } from '../../../schemas/tables/health-index.ts'
 import type { Wire } from '../../../schemas/wire.ts'
 import { fromRequiredColumn } from '../../../storage/json-column.ts'
-import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/fleet-schema.ts'
+import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/automation-schema.ts'
 import {
   type HealthIndexStore,
   type HealthSort,

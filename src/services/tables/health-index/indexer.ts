@@ -8,7 +8,7 @@ import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { type Loop, type LoopLease, type NextTick, startLoop } from '../../../lib/start-loop.ts'
 import { createTableInspector } from '../../../maintenance/inspection/table-inspector.ts'
 import type { Instance } from '../../../storage/instance-registry.ts'
-import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/fleet-schema.ts'
+import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/automation-schema.ts'
 import { type LeaseStore, namedLease } from '../../../storage/stores/lease-store.ts'
 import {
   createHealthIndexStore,

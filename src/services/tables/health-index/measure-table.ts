@@ -6,7 +6,7 @@ import { propertyText, type TableMetadata } from '../../../iceberg/metadata/meta
 import type { Table } from '../../../iceberg/metadata/table.ts'
 import type { HealthAction, TableHealthReport } from '../../../maintenance/inspection/table-inspector.ts'
 import { toRequiredColumn } from '../../../storage/json-column.ts'
-import type { TableHealthTable } from '../../../storage/fleet-schema.ts'
+import type { TableHealthTable } from '../../../storage/automation-schema.ts'
 import type { KnownTable } from '../../../storage/stores/tables/health-index-store.ts'
 
 /** Table property: how old the newest rows may be, such as `15 minutes`. */

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-import type { AlertDeliveriesTable } from '../../fleet-schema.ts'
+import type { AlertDeliveriesTable } from '../../automation-schema.ts'
 import { afterCursor } from '../../page-query.ts'
 import { pageOf, type Page, type PageRequest } from '../../page.ts'
 import type { StateTables } from '../../schema.ts'

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { AlertRequest } from '../../../schemas/alerts.ts'
-import type { AlertsTable } from '../../fleet-schema.ts'
+import type { AlertsTable } from '../../automation-schema.ts'
 import { fromRequiredColumn, toRequiredColumn } from '../../json-column.ts'
 import type { StateTables } from '../../schema.ts'
 

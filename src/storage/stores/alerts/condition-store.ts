@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-import type { AlertConditionsTable } from '../../fleet-schema.ts'
+import type { AlertConditionsTable } from '../../automation-schema.ts'
 import type { StateTables } from '../../schema.ts'
 
 /** When an alert last notified of an object, and how many events it has held back since. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-import type { QuarantineEntriesTable, QuarantineFilesTable } from '../../fleet-schema.ts'
+import type { QuarantineEntriesTable, QuarantineFilesTable } from '../../automation-schema.ts'
 import { type Page, pageOf, type PageRequest } from '../../page.ts'
 import { afterCursor } from '../../page-query.ts'
 import type { StateTables } from '../../schema.ts'

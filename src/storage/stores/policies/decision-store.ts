@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import { afterCursor } from '../../page-query.ts'
 import { type Page, pageOf, type PageRequest } from '../../page.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../automation-schema.ts'
 import type { StateTables } from '../../schema.ts'
 
 /** Which decisions of a policy to list. */

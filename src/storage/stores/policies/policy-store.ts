@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { PolicySettings } from '../../../schemas/policies.ts'
 import { fromRequiredColumn, toRequiredColumn } from '../../json-column.ts'
-import type { PoliciesTable } from '../../fleet-schema.ts'
+import type { PoliciesTable } from '../../automation-schema.ts'
 import type { StateTables } from '../../schema.ts'
 
 /** A stored policy. */

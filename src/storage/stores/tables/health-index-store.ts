@@ -2,7 +2,7 @@ import { type Expression, type Kysely, type SelectQueryBuilder, sql, type SqlBoo
 
 import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { HEALTH_SORTS } from '../../../schemas/tables/health-index.ts'
-import type { TableHealthSamplesTable, TableHealthTable } from '../../fleet-schema.ts'
+import type { TableHealthSamplesTable, TableHealthTable } from '../../automation-schema.ts'
 import type { StateTables } from '../../schema.ts'
 
 export type HealthSort = (typeof HEALTH_SORTS)[number]

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-import type { TableReportsTable } from '../../fleet-schema.ts'
+import type { TableReportsTable } from '../../automation-schema.ts'
 import { afterCursor } from '../../page-query.ts'
 import { type Page, pageOf, type PageRequest } from '../../page.ts'
 import type { StateTables } from '../../schema.ts'
