@@ -9,7 +9,7 @@ import { checkpointRoots } from './checkpoint-roots.ts'
 import { openCatalogService } from './open-catalog.ts'
 import { openAgent } from './open-agent.ts'
 import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
-import { type FleetTimes, openFleet } from './open-fleet.ts'
+import { type AutomationTimes, openAutomation } from './open-automation.ts'
 import { openEngine, openSpark } from './open-engines.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
@@ -94,7 +94,7 @@ export interface ContextOptions {
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
-    readonly fleet?: FleetTimes
+    readonly automation?: AutomationTimes
     readonly tableLocks?: Partial<LockTimes>
     readonly notebooks?: NotebookOverrides
     readonly agentLimits?: Partial<RunLimits>
@@ -138,7 +138,7 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
   const foundation = await openFoundation(options, closings)
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
-  const { hub, tokens, operations, background, alertDispatcher, notebooks, rollouts, fleet } = services
+  const { hub, tokens, operations, background, alertDispatcher, notebooks, rollouts, automation } = services
   const loops: Loop[] = []
   const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()))
   closings.add(
@@ -147,7 +147,7 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
     () => services.notebookUpstream.close(),
   )
   closings.add(
-    () => fleet.close(),
+    () => automation.close(),
     stopLoops,
     () => operations.shutDown(),
     () => background.close(),
@@ -167,7 +167,7 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
       loops.push(followCatalogChanges({ catalog, feed: state.feed, log }))
       void background.start()
       rollouts.start()
-      fleet.start()
+      automation.start()
       loops.push(services.startPurger())
       notebooks.startBackground()
     },
@@ -255,7 +255,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     monitorSettings: overrides?.monitor,
   })
   const deploying = openDeployments({ ...graphParts, parts, times: overrides?.deployments })
-  const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
+  const automation = openAutomation({ ...common, ...upkeep, times: overrides?.automation })
   const alerts = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
@@ -267,13 +267,13 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()
-  const demo = openDemo(options.log, { ...common, engine, policies: fleet.policies })
+  const demo = openDemo(options.log, { ...common, engine, policies: automation.policies })
   return {
     ...identity,
     ...upkeep,
     ...streamingServices,
     ...deploying,
-    ...fleet,
+    ...automation,
     ...alerts,
     tokens,
     ...definitions,

@@ -24,7 +24,7 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     folder = await mkdtemp(join(tmpdir(), 'lockhouse-api-commands-'))
     served = await startServedService({
       events: { commits: 2, filesPerCommit: 3, rowsPerFile: 50 },
-      overrides: { fleet: {} },
+      overrides: { automation: {} },
     })
     service = served.service
     await until(async () => (await service.get('/api/health-index')).body.tables.length > 0)

@@ -68,7 +68,7 @@ export interface TestServiceOptions {
   /** Makes `demo.events` of this shape. */
   readonly events?: EventsShape
   readonly env?: Readonly<Record<string, string>>
-  /** Without `fleet`, health index and policies do not run. */
+  /** Without `automation`, health index and policies do not run. */
   readonly overrides?: ContextOptions['overrides']
   /** Folder to make the service's own folder in; default: that for temporary files. */
   readonly parent?: string
@@ -142,7 +142,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
     openStateFile: (await detectRuntime()).openStateFile,
     home: await prepareHome(config.home),
     log: createLogger(config.logLevel, () => undefined),
-    overrides: { fleet: { isPaused: true }, ...options.overrides },
+    overrides: { automation: { isPaused: true }, ...options.overrides },
   })
   await context.reconcile()
   context.startBackground()

@@ -10,7 +10,7 @@ beforeAll(async () => {
   // a merge-on-read writer leaves a delete file at every second commit
   service = await startTestService({
     events: { commits: 12, filesPerCommit: 1, rowsPerFile: 100 },
-    overrides: { fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } },
+    overrides: { automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } },
   })
 }, 300_000)
 afterAll(() => service.close())

@@ -19,7 +19,7 @@ await runService({
   overrides: {
     streaming: { backoff: { firstMs: 100, maxMs: 400 }, lease: { ms: leaseMs, tickMs: 250 } },
     tableLocks: { leaseMs, renewMs: 250, pollMs: 50 },
-    fleet: { index: { pollMs: 100 }, policyTickMs: 200 },
+    automation: { index: { pollMs: 100 }, policyTickMs: 200 },
     deployments: { pollMs: 20, lease: { ms: leaseMs, tickMs: 100 } },
   },
 })

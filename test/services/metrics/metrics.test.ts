@@ -19,7 +19,7 @@ for (const kind of stateKinds) {
       service = await startTestService({
         env: { ...place.env, METRICS_TOKEN },
         events: { commits: 2, filesPerCommit: 6, rowsPerFile: 10 },
-        overrides: { fleet: { index: { pollMs: 3_600_000 } } },
+        overrides: { automation: { index: { pollMs: 3_600_000 } } },
         onClose: place.remove,
       })
     })

@@ -5,7 +5,7 @@ import { until } from '../../support/waiting.ts'
 
 let service: TestService
 beforeAll(async () => {
-  const overrides = { fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
+  const overrides = { automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
   service = await startTestService({ env: { LOCKHOUSE_DEMO: '1' }, overrides })
 })
 afterAll(() => service.close())

@@ -3,7 +3,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
-const FAST = { fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
+const FAST = { automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
 const COMPACT = {
   name: 'nightly',
   tables: ['demo.*'],

@@ -26,7 +26,7 @@ async function lab(events = { commits: 30, filesPerCommit: 1, rowsPerFile: 10 })
     events,
     overrides: {
       now: () => new Date(Date.now() + offset),
-      fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
+      automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
       wrapEngine: (engine): Engine => ({
         ...engine,
         rewrite: async (task, options) => {

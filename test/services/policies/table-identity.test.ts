@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { fixtureSchema } from '../../support/table-fixture.ts'
 import { until } from '../../support/waiting.ts'
 
-const FAST = { fleet: { index: { pollMs: 20, remeasureMs: 0 }, policyTickMs: 100 } }
+const FAST = { automation: { index: { pollMs: 20, remeasureMs: 0 }, policyTickMs: 100 } }
 const COUNTED = { tables: ['due.*'], operations: [{ operation: 'compact', options: { min_input_files: 2 } }] }
 
 interface Lake {

@@ -179,7 +179,7 @@ describe.skipIf(postgresServer === undefined)('two services on one PostgreSQL', 
       env: { DATABASE_URL: database.place, AUDIT_KEY: 'a key that both replicas know, of 32 characters or more' },
       overrides: {
         tableLocks,
-        fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
+        automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
         wrapEngine: (engine): Engine => ({
           ...engine,
           async rewrite(task, options) {

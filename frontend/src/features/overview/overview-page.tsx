@@ -41,7 +41,7 @@ export function OverviewPage() {
       {index.isPending && <Loading lines={10} />}
       {index.isError && !index.data && <ErrorState error={index.error} onRetry={() => void index.refetch()} />}
       {index.data &&
-        (index.data.totals.tables === 0 ? <FirstSteps index={index.data} /> : <Fleet index={index.data} />)}
+        (index.data.totals.tables === 0 ? <FirstSteps index={index.data} /> : <TableCards index={index.data} />)}
     </Page>
   )
 }
@@ -50,7 +50,7 @@ interface IndexProps {
   readonly index: HealthIndex
 }
 
-function Fleet({ index }: IndexProps) {
+function TableCards({ index }: IndexProps) {
   const isLead = useCan('LeadDataEngineer')
   return (
     <>

@@ -3,7 +3,7 @@ import { startTestService, type TestService } from '../../../support/service.ts'
 import { stateKinds } from '../../../support/state-kinds.ts'
 import { until } from '../../../support/waiting.ts'
 
-const FAST = { fleet: { index: { pollMs: 20, remeasureMs: 0 } } }
+const FAST = { automation: { index: { pollMs: 20, remeasureMs: 0 } } }
 
 describe.each(stateKinds.filter(({ skip }) => !skip))('the health index on $name', ({ place }) => {
   let service: TestService

@@ -16,7 +16,7 @@ import { createHealthIndexStore } from '../storage/stores/tables/health-index-st
 import type { State } from './open-state.ts'
 
 /** Times of work on all tables, shortened in tests. */
-export interface FleetTimes {
+export interface AutomationTimes {
   /** Leaves all tables alone: for tests that count what is read. */
   readonly isPaused?: boolean
   readonly index?: Partial<IndexTimes>
@@ -24,7 +24,7 @@ export interface FleetTimes {
   readonly policyTickMs?: number
 }
 
-export interface FleetParts {
+export interface AutomationParts {
   readonly state: State
   readonly catalog: CatalogService
   readonly maintenance: MaintenanceService
@@ -33,11 +33,11 @@ export interface FleetParts {
   readonly now: () => Date
   readonly log: Logger
   readonly prices: Prices
-  readonly times?: FleetTimes | undefined
+  readonly times?: AutomationTimes | undefined
 }
 
-/** Creates what looks after all tables: the health index and the policies; nothing runs before `fleet` is started. */
-export function openFleet({ times, ...parts }: FleetParts) {
+/** Creates what looks after all tables: the health index and the policies; nothing runs before `automation` is started. */
+export function openAutomation({ times, ...parts }: AutomationParts) {
   const { state, catalog, now, log } = parts
   const { db } = state
   const index = createHealthIndexStore(db)
@@ -56,7 +56,7 @@ export function openFleet({ times, ...parts }: FleetParts) {
   return {
     healthIndex: createHealthIndexService(index, indexer),
     policies: createPolicyService({ ...deps, onChange: () => scheduler.wake() }),
-    fleet: {
+    automation: {
       start() {
         if (times?.isPaused) return
         indexer.start()
