@@ -10,12 +10,12 @@ import { Service } from '../interop/harness/service.ts'
 import { later, until } from '../support/waiting.ts'
 import { QUICK_SERVICE } from './harness/rollouts.ts'
 
-/** The full run of a release sets FLEET_TABLES=2000 FLEET_SECONDS=600. */
-const TABLES = Number(process.env['FLEET_TABLES'] ?? 20)
-const SECONDS = Number(process.env['FLEET_SECONDS'] ?? 40)
-const SEED = Number(process.env['FLEET_SEED'] ?? Date.now() % 1_000_000)
+/** The full run of a release sets WRITERS_TABLES=2000 WRITERS_SECONDS=600. */
+const TABLES = Number(process.env['WRITERS_TABLES'] ?? 20)
+const SECONDS = Number(process.env['WRITERS_SECONDS'] ?? 40)
+const SEED = Number(process.env['WRITERS_SEED'] ?? Date.now() % 1_000_000)
 /** How often the service is killed while it works. */
-const KILLS = Number(process.env['FLEET_KILLS'] ?? 3)
+const KILLS = Number(process.env['WRITERS_KILLS'] ?? 3)
 const TARGET = 80
 /** The policy compacts a table with more small files than this. */
 const SMALL_FILES = 6
@@ -53,12 +53,12 @@ class Writers {
       uri: settings.uri,
       warehouse: settings.warehouse,
       name: settings.catalog_name,
-      namespace: 'fleet',
+      namespace: 'written',
       tables: TABLES,
       seconds: SECONDS,
       seed: SEED,
     }
-    const script = `${REPOSITORY}/test/interop/python/pyiceberg_fleet.py`
+    const script = `${REPOSITORY}/test/interop/python/pyiceberg_random_writers.py`
     this.#child = spawn(PYTHON ?? 'python3', [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
@@ -89,7 +89,7 @@ describe.skipIf(!PYTHON)(
     let service: Service | undefined
     let writers: Writers | undefined
     beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), 'fleet-'))
+      folder = mkdtempSync(join(tmpdir(), 'writers-'))
     })
     afterEach(async () => {
       writers?.stop()
@@ -108,7 +108,7 @@ describe.skipIf(!PYTHON)(
       await service.configure(lake.settings)
       const policy = await service.post('/api/policies', {
         name: 'all tables',
-        tables: ['fleet.*'],
+        tables: ['written.*'],
         operations: [{ operation: 'compact' }, { operation: 'expire' }],
         when: { small_files_over: SMALL_FILES, snapshots_over: 12 },
         budget: { concurrent_operations: 2 },

@@ -8,7 +8,7 @@ const SOON = { timeout: 60_000 }
 /** A figure of the overview by its name. */
 const figure = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd')
 
-describe.skipIf(chromiumPath === undefined)('the fleet on the web page', () => {
+describe.skipIf(chromiumPath === undefined)('all tables on the web page', () => {
   const journey = useJourney()
   const health = (table: string) => journey.house.call('GET', `/api/table/${table}/health`)
   const index = () => journey.house.call('GET', '/api/health-index')
