@@ -2,12 +2,13 @@ import type { AvroRecord, AvroSchema } from '../avro/avro-schema.ts'
 import type { ByteCursor } from '../avro/byte-cursor.ts'
 import { headerText, openAvroContainer } from '../avro/container-reader.ts'
 import type { AvroContainer } from '../avro/container-reader.ts'
-import { countReader } from '../avro/readers.ts'
-import { compileRecord, nestedFields, optionalField, requiredField, wrongType } from '../avro/record-reader.ts'
+import { compileRecord, nestedFields, requiredField, wrongType } from '../avro/record-reader.ts'
 import type { FieldBinding, Reader, Step } from '../avro/record-reader.ts'
 import { compileSkipper } from '../avro/skipper.ts'
 import { parseJson } from '../json/lossless-json.ts'
-import { contentReader, statusReader } from './fields.ts'
+import { count, fileContent, status } from './codecs.ts'
+import { DATA_FILE, ENTRY_FIELDS, FILE_FIELDS, PARTITION } from './entry-fields.ts'
+import { bindInstead } from './field.ts'
 import { decodeManifest, findSpec, openManifest } from './open.ts'
 import { partitionReader } from './partition.ts'
 import type { EntryStatus, FileContent, ManifestFile } from './manifest.ts'
@@ -105,24 +106,25 @@ interface TotalsDraft {
 }
 
 function totalsBindings(keys: (schema: AvroSchema) => Reader<PartitionName>): FieldBinding<TotalsDraft>[] {
+  const { content, fileFormat, recordCount, fileSizeInBytes, contentSizeInBytes } = FILE_FIELDS
   return [
-    requiredField(0, ['status'], { read: statusReader, set: (draft, value) => (draft.status = value) }),
+    bindInstead(ENTRY_FIELDS.status.bind, { read: status.read, set: (draft, value) => (draft.status = value) }),
     nestedFields(
-      2,
-      ['data_file'],
+      DATA_FILE.id,
+      [DATA_FILE.name],
       [
-        optionalField<TotalsDraft, FileContent>(134, ['content'], {
-          read: contentReader,
+        bindInstead<TotalsDraft, FileContent>(content.bind, {
+          read: fileContent.read,
           set: (draft, value) => (draft.content = value),
         }),
-        requiredField(101, ['file_format'], { read: formatReader, set: (draft, value) => (draft.format = value) }),
-        requiredField(102, ['partition'], { read: keys, set: (draft, value) => (draft.partition = value) }),
-        requiredField(103, ['record_count'], { read: countReader, set: (draft, value) => (draft.records = value) }),
-        requiredField(104, ['file_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.size = value) }),
-        optionalField(145, ['content_size_in_bytes'], {
-          read: countReader,
-          set: (draft, value) => (draft.blob = value),
+        bindInstead(fileFormat.bind, { read: formatReader, set: (draft, value) => (draft.format = value) }),
+        requiredField(PARTITION.id, [PARTITION.name], {
+          read: keys,
+          set: (draft, value) => (draft.partition = value),
         }),
+        bindInstead(recordCount.bind, { read: count.read, set: (draft, value) => (draft.records = value) }),
+        bindInstead(fileSizeInBytes.bind, { read: count.read, set: (draft, value) => (draft.size = value) }),
+        bindInstead(contentSizeInBytes.bind, { read: count.read, set: (draft, value) => (draft.blob = value) }),
       ],
     ),
   ]

@@ -2,7 +2,7 @@ import { AvroContainerWriter } from '../avro/container-writer.ts'
 import { IcebergError } from '../errors.ts'
 import { stringifyJson } from '../json/lossless-json.ts'
 import { manifestEntryType } from './entry-type.ts'
-import type { EntryRow } from './entry-type.ts'
+import type { EntryRow } from './entry-fields.ts'
 import { summarizePartitions } from './summaries.ts'
 import type { DataFile, EntryStatus, ManifestFile } from './manifest.ts'
 import { partitionSpecToJson, partitionType } from '../partitioning/partitioning.ts'
@@ -81,7 +81,8 @@ function toRow(entry: ManifestEntryInput, options: ManifestOptions): EntryRow {
   assertFits(entry, options)
   if (entry.status === 'added') {
     const snapshotId = entry.snapshotId ?? (options.formatVersion === 1 ? options.snapshotId : undefined)
-    return { status: 1, snapshotId, sequenceNumber: entry.sequenceNumber, fileSequenceNumber: undefined, dataFile }
+    const { sequenceNumber } = entry
+    return { status: 'added', snapshotId, sequenceNumber, fileSequenceNumber: undefined, dataFile }
   }
   const { sequenceNumber, fileSequenceNumber } = entry
   const snapshotId = entry.snapshotId ?? (entry.status === 'deleted' ? options.snapshotId : undefined)
@@ -89,7 +90,7 @@ function toRow(entry: ManifestEntryInput, options: ManifestOptions): EntryRow {
   if (options.formatVersion >= 2 && (sequenceNumber === undefined || fileSequenceNumber === undefined)) {
     throw lacking(entry, 'sequence number')
   }
-  return { status: entry.status === 'existing' ? 0 : 2, snapshotId, sequenceNumber, fileSequenceNumber, dataFile }
+  return { status: entry.status, snapshotId, sequenceNumber, fileSequenceNumber, dataFile }
 }
 
 function assertFits({ dataFile }: ManifestEntryInput, { content, spec, formatVersion }: ManifestOptions): void {
