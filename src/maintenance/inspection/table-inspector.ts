@@ -53,8 +53,9 @@ export interface TableHealthReport extends HealthScore {
 }
 
 /**
- * Reads the structure of tables. Manifests and metadata files never change, so they are cached (least recently used are
- * evicted first), and inspecting an unchanged table again is free.
+ * Reads the structure of tables. The last state of each table is kept with the totals of its manifests, which never change
+ * (tables that were used least recently are evicted first): inspecting an unchanged table again is free, and a changed table
+ * costs its new manifests. Earlier states are not kept, because a table that is compacted often would fill the memory with them.
  */
 export interface TableInspector {
   /** Health of the current snapshot; `nowMs` decides which snapshots are past their retention. */
@@ -72,22 +73,36 @@ interface Inspection {
   readonly manifests: readonly ManifestFile[]
 }
 
-/** Memory for decoded manifests, and as much for reports. */
-const CACHED_BYTES = 32 * 1024 * 1024
+/** The last inspection of a table. */
+interface Inspected {
+  /** Names the state of the table. */
+  readonly state: string
+  readonly inspection: Inspection
+  readonly totals: ManifestTotalsByFile
+}
+
+/** Totals by path and length of the manifest. */
+type ManifestTotalsByFile = ReadonlyMap<string, ManifestTotals>
+
+/** Memory for inspected tables. */
+const CACHED_BYTES = 64 * 1024 * 1024
 const CONCURRENT_READS = 8
 
-/** An inspector with its own caches. Errors of its methods: those of manifests and FileIO. */
+/** An inspector with its own cache. Errors of its methods: those of manifests and FileIO. */
 export function createTableInspector(): TableInspector {
-  const totals = new LRUCache<string, ManifestTotals>({ maxSize: CACHED_BYTES })
-  const inspections = new LRUCache<string, Inspection>({ maxSize: CACHED_BYTES })
+  const tables = new LRUCache<string, Inspected>({ maxSize: CACHED_BYTES, sizeCalculation: weigh })
 
   async function inspect(table: Table): Promise<Inspection> {
-    const key = `${table.metadata.tableUuid} ${table.metadataLocation} ${table.metadata.lastUpdatedMs}`
-    const known = inspections.get(key)
-    if (known !== undefined) return known
-    const inspection = await readTable(table, totals)
-    inspections.set(key, inspection, { size: weighInspection(inspection) })
-    return inspection
+    const { tableUuid, location, lastUpdatedMs } = table.metadata
+    const key = `${tableUuid} ${location}` // a copied table has the same UUID
+    const state = `${table.metadataLocation} ${lastUpdatedMs}`
+    const known = tables.get(key)
+    if (known?.state === state) return known.inspection
+    const read = await readTable(table, known?.totals ?? new Map())
+    tables.set(key, { state, ...read })
+    // what does not fit is not kept: of a table with millions of files, at least the inspection
+    if (!tables.has(key)) tables.set(key, { state, inspection: read.inspection, totals: new Map() })
+    return read.inspection
   }
 
   return {
@@ -96,29 +111,35 @@ export function createTableInspector(): TableInspector {
   }
 }
 
-async function readTable(table: Table, cache: LRUCache<string, ManifestTotals>): Promise<Inspection> {
+/** Reads the manifests that are not among the known totals. */
+async function readTable(table: Table, known: ManifestTotalsByFile): Promise<Omit<Inspected, 'state'>> {
   const snapshot = currentSnapshot(table.metadata)
   const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
   const counted = await mapBounded(manifests, CONCURRENT_READS, async (manifest): Promise<CountedManifest> => {
-    const key = `${table.metadata.tableUuid} ${manifest.manifestPath} ${manifest.manifestLength}`
-    const known = cache.get(key)
-    if (known !== undefined) return { manifest, totals: known }
-    if (manifest.keyMetadata !== undefined) {
-      throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted`)
-    }
-    const bytes = await table.io.read(manifest.manifestPath)
-    const totals = readManifestTotals(bytes, { manifest, metadata: table.metadata })
-    cache.set(key, totals, { size: weighTotals(totals) })
+    const totals = known.get(manifestKey(manifest)) ?? (await readTotals(table, manifest))
     return { manifest, totals }
   })
   const files = sumTableFiles(table.metadata, counted)
-  return {
+  const inspection: Inspection = {
     facts: files.facts,
     partitions: files.partitions,
     compaction: await projectCompaction(table, files),
     deletes: await projectDeleteRewrite(table, files.facts),
     manifests,
   }
+  return { inspection, totals: new Map(counted.map(({ manifest, totals }) => [manifestKey(manifest), totals])) }
+}
+
+function manifestKey({ manifestPath, manifestLength }: ManifestFile): string {
+  return `${manifestPath} ${manifestLength}`
+}
+
+async function readTotals(table: Table, manifest: ManifestFile): Promise<ManifestTotals> {
+  if (manifest.keyMetadata !== undefined) {
+    throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted`)
+  }
+  const bytes = await table.io.read(manifest.manifestPath)
+  return readManifestTotals(bytes, { manifest, metadata: table.metadata })
 }
 
 function report(metadata: TableMetadata, inspection: Inspection, nowMs: number): TableHealthReport {
@@ -258,11 +279,12 @@ const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
   },
 }
 
-/** Approximate memory size of a manifest's totals, bytes. */
-function weighTotals({ sizes, partitionIndexes, partitionKeys }: ManifestTotals): number {
-  return 500 + sizes.byteLength + partitionIndexes.byteLength + partitionKeys.size * 300
+/** Approximate memory size of an inspected table, bytes. */
+function weigh({ inspection: { partitions, manifests }, totals }: Inspected): number {
+  const ofTotals = totals.values().reduce((bytes, one) => bytes + weighTotals(one), 0)
+  return 5000 + partitions.length * 500 + manifests.length * 600 + ofTotals
 }
 
-function weighInspection({ partitions, manifests }: Inspection): number {
-  return 5000 + partitions.length * 500 + manifests.length * 600
+function weighTotals({ sizes, partitionIndexes, partitionKeys }: ManifestTotals): number {
+  return 500 + sizes.byteLength + partitionIndexes.byteLength + partitionKeys.size * 300
 }

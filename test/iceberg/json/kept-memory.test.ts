@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { parseJson } from '../../../src/iceberg/json/lossless-json.ts'
+import { memoryInUse } from '../../support/memory-in-use.ts'
 
 const DOCUMENTS = 20
 const DOCUMENT_BYTES = 2 ** 21
@@ -19,25 +18,4 @@ function locationIn(location: string): string {
   const text = JSON.stringify({ location, filler: 'x'.repeat(DOCUMENT_BYTES) })
   const document = parseJson(new TextEncoder().encode(text)) as { readonly location: string }
   return document.location
-}
-
-/** Memory of objects that are still used, outside of the heap too: long texts are there on Node. */
-async function memoryInUse(): Promise<number> {
-  for (let round = 0; round < 2; round++) {
-    collectGarbage()
-    // the runtimes release some memory only after the current task
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
-}
-
-function collectGarbage(): void {
-  if ('Bun' in globalThis) {
-    Bun.gc(true)
-    return
-  }
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  if (typeof collect === 'function') collect()
 }

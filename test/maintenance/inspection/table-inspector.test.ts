@@ -6,6 +6,7 @@ import { planTableCompaction } from '../../../src/maintenance/compaction/compact
 import { planDeleteRewrite } from '../../../src/maintenance/position-deletes/plan.ts'
 import { createTableInspector } from '../../../src/maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../../src/maintenance/inspection/table-listings.ts'
+import { memoryInUse } from '../../support/memory-in-use.ts'
 import { BY_REGION, MemoryTable } from '../memory-table.ts'
 
 const MIB = 1024 * 1024
@@ -169,6 +170,21 @@ describe('health', () => {
     const before = io.manifestReads
     await inspector.health(await table.load(), 0)
     expect(io.manifestReads - before).toBe(1)
+  })
+
+  it('the inspector keeps the last state of a table when the table is rewritten many times', async () => {
+    const table = await MemoryTable.create({ partitionSpec: BY_REGION })
+    const files = Array.from({ length: 50 }, (_, at) => table.file({ partition: [`region ${at}`] }))
+    await table.append(await Promise.all(files))
+    const inspector = createTableInspector()
+    const loaded = await table.load()
+    await inspector.partitions(loaded)
+    const before = await memoryInUse()
+    for (let at = 1; at <= 1000; at++) {
+      const state = { ...loaded, metadataLocation: `${loaded.metadataLocation} of state ${at}` }
+      expect(await inspector.partitions(state)).toHaveLength(50)
+    }
+    expect((await memoryInUse()) - before).toBeLessThan(4 * MIB)
   })
 
   it('is a clear error when a manifest is damaged', async () => {
