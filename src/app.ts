@@ -16,7 +16,7 @@ import { createNotebookHostApp, mountNotebookProxy, type NotebookMount } from '.
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
-import { directRoutes, mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
+import { mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
 import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
 import type { Logger } from './services/logger.ts'
@@ -63,22 +63,18 @@ function createAnswer(context: AppContext, handleError: HandleError): AnswerExch
   const api = apiGuard(context, handleError)
   const metrics = metricsGuard(context)
   const health = healthGuard(context)
-  const routes = allRoutes(context)
   const guardOf = (path: string): RouteGuard => {
     if (path === '/metrics') return metrics
     return HEALTH_PATHS.test(path) ? health : api
   }
   const app = createHono(context, { handleError, api })
-  mountRoutes(app, routes, guardOf)
-  const direct = directRoutes(routes, guardOf)
+  mountRoutes(app, allRoutes(context), guardOf)
   const hosted = notebookHosts(context, handleError)
   return (exchange) => {
     const { request } = exchange
     // separate notebook hosts serve notebooks only, so every request must pass this check
     if (hosted?.includes(exchange.host)) return hosted.app.fetch(request, exchange)
-    const found = exchange.method === 'GET' ? direct.get(exchange.path) : undefined
-    if (found === undefined || request.url.includes('?')) return app.fetch(request, exchange)
-    return withErrors(found, exchange, handleError)
+    return app.fetch(request, exchange)
   }
 }
 

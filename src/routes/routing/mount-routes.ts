@@ -36,31 +36,6 @@ function sortKey(path: string): string {
   return path.replaceAll(PARAMETER, '\uffff')
 }
 
-/** Answers a GET of one path. */
-type DirectAnswer = (exchange: Exchange) => Response | Promise<Response>
-
-/**
- * The routes without input and role by their path, for GET requests without a query: health checks and the like need no
- * router, and no context of Hono, which take longer than they do.
- */
-export function directRoutes(
-  routes: readonly Route[],
-  guardOf: (path: string) => RouteGuard,
-): ReadonlyMap<string, DirectAnswer> {
-  const direct = new Map<string, DirectAnswer>()
-  for (const { method, path, unavailable, direct: answer } of routes) {
-    if (method !== 'get' || unavailable !== undefined || answer === undefined) continue
-    const guard = guardOf(path)
-    direct.set(path, (exchange) => {
-      exchange.route = path
-      const checked = guard.check(exchange)
-      if (checked instanceof Promise) return checked.then((instead) => instead ?? answer(exchange))
-      return checked ?? answer(exchange)
-    })
-  }
-  return direct
-}
-
 type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
 
 function guarded(path: string, guard: RouteGuard | undefined, answer: Handler): Handler {

@@ -75,12 +75,10 @@ export interface Route {
   /** Run in turn before the answer; they throw refusals. */
   readonly checks: readonly Check[]
   readonly answer: (c: Context<AppEnv>) => Response | Promise<Response>
-  /** For a route without input and role: its answer to a request without a query, which needs nothing of Hono. */
-  readonly direct?: (exchange: Exchange) => Response | Promise<Response>
 }
 
 /** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
-interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer' | 'direct'> {
+interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer'> {
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
@@ -120,11 +118,7 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
         respondWith(c.env, handler(new ExchangeInput(c.env, validOf(c))))
-      const hasInput = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without schemas these types are undefined
-      const direct = (exchange: Exchange) =>
-        respondWith(exchange, handler(new ExchangeInput(exchange, NO_INPUT as never)))
-      return { ...spec, minRole: 'none', checks: validators(spec), answer, ...(hasInput ? {} : { direct }) }
+      return { ...spec, minRole: 'none', checks: validators(spec), answer }
     },
   }
 }
@@ -141,8 +135,6 @@ type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Param
 
 /** The parts of a request that have passed their schemas. */
 type ValidInput<Params, Query, Body> = Pick<PublicInput<Params, Query, Body>, 'params' | 'query' | 'body'>
-
-const NO_INPUT: ValidInput<undefined, undefined, undefined> = { params: undefined, query: undefined, body: undefined }
 
 function validOf<Params, Query, Body>({ req }: ValidContext<Params, Query, Body>): ValidInput<Params, Query, Body> {
   return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json') }
