@@ -17,7 +17,6 @@ import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
 import { mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
-import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
 import type { Logger } from './services/logger.ts'
 import type { Tracing } from './services/metrics/tracing/tracing.ts'
@@ -111,7 +110,7 @@ interface HonoParts {
 
 /** All but the routes of the table. */
 function createHono(context: AppContext, { handleError, api }: HonoParts): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
+  const app = new Hono<AppEnv>()
   app.onError((error, c) => handleError(error, c.env))
   app.notFound(async ({ env: exchange }) => {
     if (API_PATHS.test(exchange.path)) {

@@ -8,7 +8,6 @@ import { HeaderMap } from '../../src/middleware/connection/header-map.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { requestBody } from '../../src/middleware/request/request-body.ts'
 import { mountRoutes } from '../../src/routes/routing/mount-routes.ts'
-import { StaticFirstRouter } from '../../src/routes/routing/static-first-router.ts'
 import { publicRoute, type Route, route } from '../../src/routes/routing/route.ts'
 import { createLogger } from '../../src/services/logger.ts'
 
@@ -57,7 +56,6 @@ interface Answer {
 
 describe('mounted routes', () => {
   let caller: Caller | undefined
-  const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
   const handleError = createErrorHandler(createLogger('silent', () => undefined))
   app.onError((error, c) => handleError(error, c.env))
   app.use(async (c, next) => {
