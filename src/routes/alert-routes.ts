@@ -105,7 +105,7 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 200: { description: 'The alert', schema: changedAlert } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       const body = await alerts.update(input.params.alert_id, input.body, change)
       return { status: 200, body, headers: { ...entityTag(body.revision, body), 'Cache-Control': 'no-store' } }
     }),
@@ -119,7 +119,7 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       await alerts.remove(input.params.alert_id, change)
       return { status: 204 }
     }),

@@ -29,16 +29,19 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
         },
       },
     }).handle(async (input) => {
-      const { query, headers, signal } = input
-      if (headers.get('accept')?.includes('text/event-stream')) {
-        const since = lastEventId(headers) ?? query.since
-        return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
-          for await (const event of feed.follow(since, streamSignal)) {
-            if (matchesFilter(event.type, query.type ?? '*')) {
-              yield { event: event.type, data: event, id: String(event.seq) }
+      const { query, exchange } = input
+      if (exchange.header('accept')?.includes('text/event-stream')) {
+        const since = lastEventId(exchange.header('last-event-id')) ?? query.since
+        return eventStream(
+          { signal: exchange.request.signal, isAllowed: stillAllowed(input, 'Auditor') },
+          async function* (streamSignal) {
+            for await (const event of feed.follow(since, streamSignal)) {
+              if (matchesFilter(event.type, query.type ?? '*')) {
+                yield { event: event.type, data: event, id: String(event.seq) }
+              }
             }
-          }
-        })
+          },
+        )
       }
       const since = Math.max(query.since ?? 0, decodePageToken(query.page_token, seqIn) ?? 0)
       const limit = query.page_size ?? query.limit ?? DEFAULT_LIMIT
@@ -57,9 +60,8 @@ function seqIn(position: unknown): number | undefined {
   return typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
 
-function lastEventId(headers: Headers): number | undefined {
-  const text = headers.get('last-event-id')
-  if (text === null) return undefined
+function lastEventId(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new DomainError('INVALID_REQUEST', 'invalid Last-Event-ID: send the id of an event of this log')
 }

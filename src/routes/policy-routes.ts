@@ -113,7 +113,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       const body = await policies.update(input.params.policy_id, input.body, change)
       return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
@@ -127,7 +127,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       await policies.remove(input.params.policy_id, change)
       return { status: 204 }
     }),

@@ -56,6 +56,7 @@ interface Answer {
 
 describe('mounted routes', () => {
   let caller: Caller | undefined
+  const app = new Hono<AppEnv>()
   const handleError = createErrorHandler(createLogger('silent', () => undefined))
   app.onError((error, c) => handleError(error, c.env))
   app.use(async (c, next) => {

@@ -54,10 +54,11 @@ function chatRoute({ agent }: AgentRouteDeps): Route {
     },
     refuses: [404, 502, 504],
   }).handle(async (input) => {
-    const { headers, body: request, signal } = input
-    const callerKey = headers.get('x-model-api-key') ?? undefined
+    const { exchange, body: request } = input
+    const { signal } = exchange.request
+    const callerKey = exchange.header('x-model-api-key')
     const chat = await agent.open({ request, context: requestContext(input), callerKey, signal })
-    if (headers.get('accept')?.includes('text/event-stream')) return agentStream(chat, input)
+    if (exchange.header('accept')?.includes('text/event-stream')) return agentStream(chat, input)
     return { status: 200, body: await chat.run({ signal }) }
   })
 }
@@ -156,10 +157,10 @@ function actionDecisionRoutes({ agentActions }: AgentRouteDeps): Route[] {
         202: { description: 'Accepted (`Prefer: respond-async`); `Location` is the action', schema: agentAction },
       },
     }).handle(async (input) => {
-      const { params, headers } = input
+      const { params, exchange } = input
       const { action, isRepeated, done } = await agentActions.confirm(params.action_id, requestContext(input))
       if (isRepeated) return { status: 200, body: action, headers: { 'Idempotent-Replayed': 'true' } }
-      if (!prefersAsync(headers)) return { status: 200, body: await done }
+      if (!prefersAsync(exchange.headers)) return { status: 200, body: await done }
       return {
         status: 202,
         headers: { Location: `/api/agent/actions/${action.id}`, 'Preference-Applied': 'respond-async' },

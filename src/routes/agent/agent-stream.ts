@@ -4,7 +4,7 @@ import type { OpenChat } from '../../agent/chats/agent-service.ts'
 import { eventStream, type ServerEvent } from '../routing/event-stream.ts'
 import { type RouteInput, stillAllowed } from '../routing/route.ts'
 
-type StreamInput = Pick<RouteInput<never, never, never>, 'signal' | 'caller' | 'checkCaller' | 'requestId'>
+type StreamInput = Pick<RouteInput<never, never, never>, 'caller' | 'exchange'>
 
 /**
  * A run of the agent as server-sent events, named as the events of the run are, then `done` with the whole answer or
@@ -12,12 +12,12 @@ type StreamInput = Pick<RouteInput<never, never, never>, 'signal' | 'caller' | '
  */
 export function agentStream(chat: OpenChat, input: StreamInput): Response {
   const isAllowed = stillAllowed(input, 'DataEngineer')
-  return eventStream({ signal: input.signal, isAllowed }, async function* (signal) {
+  return eventStream({ signal: input.exchange.request.signal, isAllowed }, async function* (signal) {
     const queue = new EventQueue()
     const onEvent = (event: AgentEvent): void => queue.put(toServerEvent(event))
     chat.run({ signal, onEvent }).then(
       (answer) => queue.end({ event: 'done', data: answer }),
-      (error: unknown) => queue.end({ event: 'error', data: describeProblem(error, input.requestId) }),
+      (error: unknown) => queue.end({ event: 'error', data: describeProblem(error, input.exchange.requestId) }),
     )
     yield* queue.events()
   })

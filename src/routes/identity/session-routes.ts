@@ -1,5 +1,6 @@
 import { serialize } from 'hono/utils/cookie'
 import { sessionCookie, sessionSecret } from '../../middleware/authenticate.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import { openSessionRequest, whoAmI } from '../../schemas/auth.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import { requestContext, publicRoute, type Route, route } from '../routing/route.ts'
@@ -14,13 +15,13 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       summary: 'Sign in with a token; the response sets the session cookie',
       body: openSessionRequest,
       responses: { 201: { description: 'Signed in', schema: whoAmI } },
-    }).handle(async ({ body, headers, remoteAddress, requestId, secure }) => {
-      const previous = secretOf(headers, secure)
+    }).handle(async ({ body, exchange }) => {
+      const previous = secretOf(exchange)
       const opened = await identity.openSession(
-        { token: body.token, address: remoteAddress },
-        { requestId, ...(previous === undefined ? {} : { previous }) },
+        { token: body.token, address: exchange.clientAddress },
+        { requestId: exchange.requestId, ...(previous === undefined ? {} : { previous }) },
       )
-      return { status: 201, body: opened.caller, headers: setCookie(opened.secret, { secure }) }
+      return { status: 201, body: opened.caller, headers: setCookie(opened.secret, { secure: exchange.isSecure }) }
     }),
     route({
       method: 'delete',
@@ -30,15 +31,15 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       minRole: 'Auditor',
       responses: { 204: { description: 'Signed out' } },
     }).handle(async (input) => {
-      const secret = secretOf(input.headers, input.secure)
+      const secret = secretOf(input.exchange)
       if (secret !== undefined) await identity.endSession(secret, requestContext(input))
-      return { status: 204, headers: setCookie('', { secure: input.secure, maxAge: 0 }) }
+      return { status: 204, headers: setCookie('', { secure: input.exchange.isSecure, maxAge: 0 }) }
     }),
   ]
 }
 
-function secretOf(headers: Headers, isSecure: boolean): string | undefined {
-  return sessionSecret(headers.get('cookie') ?? undefined, { isSecure })
+function secretOf(exchange: Exchange): string | undefined {
+  return sessionSecret(exchange.header('cookie'), exchange)
 }
 
 function setCookie(value: string, options: { secure: boolean; maxAge?: number }): Record<string, string> {

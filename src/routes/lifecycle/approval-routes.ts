@@ -78,7 +78,11 @@ function rehearsalRoute(rehearsals: RehearsalService): Route {
       200: { description: 'The differences from the version in the target environment', schema: rehearsal },
     },
   }).handle(async (input) => {
-    const request = { batches: input.body.batches, context: requestContext(input), signal: input.signal }
+    const request = {
+      batches: input.body.batches,
+      context: requestContext(input),
+      signal: input.exchange.request.signal,
+    }
     return { status: 200, body: await rehearsals.rehearse(input.params.req_id, request) }
   })
 }
@@ -126,7 +130,7 @@ async function decide(
   input: RouteInput<{ readonly req_id: string }, unknown, unknown>,
   verdict: Verdict,
 ): Promise<Answer<typeof DECISION>> {
-  const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+  const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
   const { value, tag } = await approvals.decide(input.params.req_id, verdict, changeRequest)
   return { status: 200, body: value, headers: entityTag(tag) }
 }

@@ -99,7 +99,7 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       responses: { 200: { description: 'The definition', schema: definition } },
       refuses: [409],
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       const { value, tag } = await definitions.update(input.params.def_id, input.body, changeRequest)
       return { status: 200, body: value, headers: entityTag(tag) }
     }),
@@ -114,7 +114,7 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       responses: { 204: { description: 'Deleted' } },
       refuses: [409],
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       await definitions.delete(input.params.def_id, changeRequest)
       return { status: 204 }
     }),

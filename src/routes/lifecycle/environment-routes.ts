@@ -45,7 +45,7 @@ export function environmentRoutes({ environments }: { readonly environments: Env
       refuses: [422],
       responses: { 200: { description: 'The environment', schema: environmentView } },
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       const { value, tag } = await environments.update(input.params.environment, input.body, changeRequest)
       return { status: 200, body: value, headers: entityTag(tag) }
     }),

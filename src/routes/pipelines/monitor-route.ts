@@ -2,7 +2,7 @@ import { HttpError } from '../../middleware/http-error.ts'
 import { monitorMessage, monitorQuery } from '../../schemas/monitor.ts'
 import type { Logger } from '../../services/logger.ts'
 import { type MonitorService, type WatchEnd, WatchEnded } from '../../services/pipelines/monitor-service.ts'
-import { requestContext, type Route, route } from '../routing/route.ts'
+import { type Route, route } from '../routing/route.ts'
 import { type CloseFrame, streamToSocket } from '../routing/socket-stream.ts'
 
 /** The subprotocol of the monitor; browsers also offer their token, as `bearer.<token>`. */
@@ -38,13 +38,15 @@ export function monitorRoutes({ monitor, log }: MonitorRouteDeps): Route[] {
       responses: { 101: { description: 'A WebSocket with these text frames', schema: monitorMessage } },
       refuses: [426],
     }).handle(async (input) => {
-      if (input.upgrade === undefined) {
-        const headers = { Upgrade: 'websocket', Connection: 'Upgrade' }
-        throw new HttpError('UPGRADE_REQUIRED', 'this endpoint is a WebSocket: send an Upgrade request', headers)
+      const { upgrade, checkCaller, requestId } = input.exchange
+      const offered = input.exchange.header('sec-websocket-protocol')
+      if (upgrade === undefined) {
+        throw new HttpError('UPGRADE_REQUIRED', 'this endpoint is a WebSocket: send an Upgrade request', {
+          Upgrade: 'websocket',
+          Connection: 'Upgrade',
+        })
       }
-      // The socket outlives the request, so read what it needs from the request here.
-      const { query, checkCaller, requestId } = input
-      const request = { caller: requestContext(input).caller, pipelineId: query.pipeline_id, checkCaller }
+      const request = { caller: input.caller, pipelineId: input.query.pipeline_id, checkCaller }
       await monitor.requireRoom(request)
       const handlers = streamToSocket({
         frames: (signal) => monitor.watch(request, signal),
@@ -52,13 +54,12 @@ export function monitorRoutes({ monitor, log }: MonitorRouteDeps): Route[] {
         onError: (error) => log.error('a monitor failed', { request_id: requestId, error }),
         ...monitor.settings,
       })
-      const protocol = offers(input.headers, PROTOCOL) ? PROTOCOL : undefined
-      return input.upgrade(handlers, { protocol, maxMessageBytes: MAX_MESSAGE_BYTES })
+      const protocol = offers(offered, PROTOCOL) ? PROTOCOL : undefined
+      return upgrade(handlers, { protocol, maxMessageBytes: MAX_MESSAGE_BYTES })
     }),
   ]
 }
 
-function offers(headers: Headers, protocol: string): boolean {
-  const offered = headers.get('sec-websocket-protocol')?.split(',') ?? []
-  return offered.some((one) => one.trim() === protocol)
+function offers(protocols: string | undefined, protocol: string): boolean {
+  return (protocols ?? '').split(',').some((one) => one.trim() === protocol)
 }

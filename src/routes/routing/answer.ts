@@ -61,9 +61,9 @@ interface AnyJson {
 export function respond(exchange: Exchange, answer: AnyJson | Response): Response {
   const response = answer instanceof Response ? answer : toResponse(exchange, answer)
   if (exchange.header('if-none-match') === undefined) return response
-  const { method, request } = exchange
+  const { method } = exchange
   if (method === 'GET' || method === 'HEAD') {
-    if (isNotModified(request.headers, response.headers.get('etag'))) return notModified(response)
+    if (isNotModified(exchange.headers, response.headers.get('etag'))) return notModified(response)
   }
   return response
 }

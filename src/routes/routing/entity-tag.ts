@@ -1,5 +1,6 @@
 import type { Precondition } from '../../domain/precondition.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
+import type { ReadHeaders } from '../../middleware/request/header-map.ts'
 
 /**
  * The `ETag` header of a resource in the given version (RFC 9110, section 8.8.3); spread it into `headers`. A body that also shows
@@ -15,18 +16,18 @@ export function entityTag(version: string | number, body?: unknown): Record<stri
  * without the header. A tag means its version, the part before the first point. A service checks it with `requireVersion`,
  * in the transaction of the change.
  */
-export function ifMatch(headers: Headers): Precondition | undefined {
-  const header = headers.get('if-match')
-  if (header === null) return undefined
+export function ifMatch(headers: ReadHeaders): Precondition | undefined {
+  const header = headers.get('if-match') ?? undefined
+  if (header === undefined) return undefined
   if (header.trim() === '*') return () => true
   const versions = new Set([...strongTags(header)].map((tag) => tag.replace(/^"([^".]*).*$/, '$1')))
   return (version) => versions.has(version)
 }
 
 /** Whether an `If-None-Match` header names the tag of the answer (RFC 9110, section 13.1.2), compared weakly. */
-export function isNotModified(headers: Headers, tag: string | null): boolean {
-  const header = headers.get('if-none-match')
-  if (header === null || tag === null) return false
+export function isNotModified(headers: ReadHeaders, tag: string | null): boolean {
+  const header = headers.get('if-none-match') ?? undefined
+  if (header === undefined || tag === null) return false
   return header.trim() === '*' || strongTags(header.replaceAll('W/', '')).has(tag.replace(/^W\//, ''))
 }
 

@@ -1,4 +1,6 @@
+import type { ReadHeaders } from '../../middleware/request/header-map.ts'
+
 /** Whether the client asks not to wait (RFC 7240, section 4.1). */
-export function prefersAsync(headers: Headers): boolean {
+export function prefersAsync(headers: ReadHeaders): boolean {
   return (headers.get('prefer') ?? '').split(',').some((preference) => preference.trim() === 'respond-async')
 }

@@ -6,47 +6,38 @@ import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
-import type { Upgrade } from '../../middleware/connection/server-socket.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
 import { type Check, type Validated, validators } from './validators.ts'
 
-/** Input of a handler whose route needs no role: parsed and validated, independent of the framework. */
+/** Input of a handler whose route needs no role. */
 export interface PublicInput<Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
-  readonly requestId: string
-  readonly headers: Headers
-  /** Address of the client behind trusted proxies; undefined when the host does not know it. */
-  readonly remoteAddress: string | undefined
-  /** Whether the client's connection is encrypted. */
-  readonly secure: boolean
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal
-  /** Present when the request asks for a WebSocket and the host can open one. */
-  readonly upgrade: Upgrade | undefined
+  readonly exchange: Exchange
 }
 
 /** Input of a handler whose route has a minimum role. */
 export interface RouteInput<Params, Query, Body> extends PublicInput<Params, Query, Body> {
   /** The caller; has at least the minimum role. */
   readonly caller: Caller
-  /** Re-checks the caller, for streams and sockets; undefined when the session has ended. */
-  readonly checkCaller: () => Promise<Caller | undefined>
 }
 
 /** The caller and request id; only for routes with a minimum role. */
-export function requestContext({ caller, requestId }: RequestContext): RequestContext {
-  return { caller, requestId }
+export function requestContext({
+  caller,
+  exchange,
+}: Pick<RouteInput<never, never, never>, 'caller' | 'exchange'>): RequestContext {
+  return { caller, requestId: exchange.requestId }
 }
 
 /** A check for streams and sockets: whether the caller is still the same user, with at least this role. */
 export function stillAllowed(
-  { caller, checkCaller }: Pick<RouteInput<never, never, never>, 'caller' | 'checkCaller'>,
+  { caller, exchange }: Pick<RouteInput<never, never, never>, 'caller' | 'exchange'>,
   minimum: Role,
 ): () => Promise<boolean> {
   return async () => {
-    const now = await checkCaller()
+    const now = await exchange.checkCaller()
     return now !== undefined && now.user === caller.user && hasRole(now.role, minimum)
   }
 }
@@ -103,7 +94,7 @@ export function route<R extends Responses, Params = undefined, Query = undefined
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
         const caller = requireRole(c.env.caller, minRole)
-        return respondWith(c.env, handler(new CallerInput(c.env, validOf(c), caller)))
+        return respondWith(c.env, handler({ ...inputOf(c), caller }))
       }
       return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
@@ -117,7 +108,7 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
   return {
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
-        respondWith(c.env, handler(new ExchangeInput(c.env, validOf(c))))
+        respondWith(c.env, handler(inputOf(c)))
       return { ...spec, minRole: 'none', checks: validators(spec), answer }
     },
   }
@@ -133,63 +124,7 @@ function respondWith<A extends Parameters<typeof respond>[1]>(
 
 type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>
 
-/** The parts of a request that have passed their schemas. */
-type ValidInput<Params, Query, Body> = Pick<PublicInput<Params, Query, Body>, 'params' | 'query' | 'body'>
-
-function validOf<Params, Query, Body>({ req }: ValidContext<Params, Query, Body>): ValidInput<Params, Query, Body> {
-  return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json') }
-}
-
-/** The input of a handler. A class, because an object with this many getters takes longer to make than most answers. */
-class ExchangeInput<Params, Query, Body> implements PublicInput<Params, Query, Body> {
-  readonly params: Params
-  readonly query: Query
-  readonly body: Body
-  readonly #exchange: Exchange
-
-  constructor(exchange: Exchange, { params, query, body }: ValidInput<Params, Query, Body>) {
-    this.#exchange = exchange
-    this.params = params
-    this.query = query
-    this.body = body
-  }
-
-  get requestId(): string {
-    return this.#exchange.requestId
-  }
-
-  get headers(): Headers {
-    return this.#exchange.request.headers
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#exchange.clientAddress
-  }
-
-  get secure(): boolean {
-    return this.#exchange.isSecure
-  }
-
-  get signal(): AbortSignal {
-    return this.#exchange.request.signal
-  }
-
-  get upgrade(): Upgrade | undefined {
-    return this.#exchange.upgrade
-  }
-}
-
-/** The input of a handler whose route has a minimum role, which the caller was found to have. */
-class CallerInput<Params, Query, Body>
-  extends ExchangeInput<Params, Query, Body>
-  implements RouteInput<Params, Query, Body>
-{
-  readonly caller: Caller
-  readonly checkCaller: () => Promise<Caller | undefined>
-
-  constructor(exchange: Exchange, valid: ValidInput<Params, Query, Body>, caller: Caller) {
-    super(exchange, valid)
-    this.caller = caller
-    this.checkCaller = exchange.checkCaller
-  }
+function inputOf<Params, Query, Body>(c: ValidContext<Params, Query, Body>): PublicInput<Params, Query, Body> {
+  const { req, env: exchange } = c
+  return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json'), exchange }
 }

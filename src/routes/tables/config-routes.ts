@@ -33,7 +33,7 @@ export function configRoutes(deps: ConfigRouteDeps): Route[] {
       responses: { 200: { description: 'The new configuration', schema: setCatalogConfigResult } },
       refuses: [404, 409, 422],
     }).handle(async (input) => {
-      const options = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const options = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
       const { affected, config } = await switchCatalog(deps, input.body, options)
       return {
         status: 200,

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import { OPERATIONS, type OperationKind, REQUESTED_KINDS } from '../../domain/tables/operations.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import { OPERATION_REQUESTS, operationResult } from '../../schemas/tables/maintenance.ts'
 import { check, fieldErrors, firstSentence } from '../../schemas/issues.ts'
 import { operationAccepted, operationGroup } from '../../schemas/tables/operations.ts'
@@ -41,22 +42,19 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
   })
 }
 
-type MaintenanceInput = Pick<
-  RouteInput<undefined, undefined, MaintenanceRequest>,
-  'body' | 'headers' | 'caller' | 'requestId'
->
+type MaintenanceInput = Pick<RouteInput<undefined, undefined, MaintenanceRequest>, 'body' | 'caller' | 'exchange'>
 
 /** Previews or runs a table operation; with `Prefer: respond-async` it answers when the operation has begun. */
 export async function runMaintenance(
   maintenance: MaintenanceService,
   kind: OperationKind,
-  { body, headers, caller, requestId }: MaintenanceInput,
+  { body, caller, exchange }: MaintenanceInput,
 ): Promise<Answer<typeof MAINTENANCE_RESPONSES>> {
-  const group = groupOf(headers)
-  const context = { ...requestContext({ caller, requestId }), ...(group === undefined ? {} : { group }) }
+  const group = groupOf(exchange)
+  const context = { ...requestContext({ caller, exchange }), ...(group === undefined ? {} : { group }) }
   if (body.dry_run) return { status: 200, body: toWire(await maintenance.preview(kind, body, context)) }
   const { id, done } = await maintenance.start(kind, body, context)
-  if (!prefersAsync(headers)) return { status: 200, body: toWire(await done) }
+  if (!prefersAsync(exchange.headers)) return { status: 200, body: toWire(await done) }
   return {
     status: 202,
     headers: { Location: `/api/operations/${id}`, 'Preference-Applied': 'respond-async' },
@@ -65,9 +63,9 @@ export async function runMaintenance(
 }
 
 /** The group of an operation; throws `INVALID_REQUEST` for a header that is none. */
-function groupOf(headers: Headers): string | undefined {
-  const given = headers.get('operation-group')
-  if (given === null) return undefined
+function groupOf(exchange: Exchange): string | undefined {
+  const given = exchange.header('operation-group')
+  if (given === undefined) return undefined
   const group = check(operationGroup, given)
   if (group.success) return group.data
   throw new DomainError('INVALID_REQUEST', firstSentence(fieldErrors(group.error.issues), 'Operation-Group'))

@@ -54,13 +54,16 @@ export function operationRoutes({ operations }: { readonly operations: Operation
         200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation },
       },
     }).handle(async (input) => {
-      const { params, signal } = input
+      const { params, exchange } = input
       await operations.find(params.operation_id)
-      return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
-        for await (const record of operations.watch(params.operation_id, streamSignal)) {
-          yield { event: 'operation', data: operations.view(record) }
-        }
-      })
+      return eventStream(
+        { signal: exchange.request.signal, isAllowed: stillAllowed(input, 'Auditor') },
+        async function* (streamSignal) {
+          for await (const record of operations.watch(params.operation_id, streamSignal)) {
+            yield { event: 'operation', data: operations.view(record) }
+          }
+        },
+      )
     }),
   ]
 }

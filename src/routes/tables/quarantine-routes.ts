@@ -54,10 +54,10 @@ export function quarantineRoutes({ quarantine, maintenance }: QuarantineRouteDep
       headers: MAINTENANCE_HEADERS,
       refuses: [404],
       responses: MAINTENANCE_RESPONSES,
-    }).handle(async ({ params: { quarantine_id }, body, headers, caller, requestId }) => {
+    }).handle(async ({ params: { quarantine_id }, body, caller, exchange }) => {
       const { table } = await quarantine.get(quarantine_id)
       const request = { ...body, table, quarantine_id }
-      return runMaintenance(maintenance, 'restore', { body: request, headers, caller, requestId })
+      return runMaintenance(maintenance, 'restore', { body: request, caller, exchange })
     }),
     route({
       method: 'post',

@@ -20,7 +20,7 @@ export function queryRoutes({ queries }: { readonly queries: QueryService }): Ro
       status: 200,
       body: await queries.rows(input.params.table_name, input.query, {
         context: requestContext(input),
-        signal: input.signal,
+        signal: input.exchange.request.signal,
       }),
     })),
     route({
@@ -34,7 +34,7 @@ export function queryRoutes({ queries }: { readonly queries: QueryService }): Ro
       refuses: [404],
     }).handle(async (input) => ({
       status: 200,
-      body: await queries.query(input.body, { context: requestContext(input), signal: input.signal }),
+      body: await queries.query(input.body, { context: requestContext(input), signal: input.exchange.request.signal }),
     })),
   ]
 }

@@ -130,7 +130,10 @@ function inspection<Schema extends z.ZodType>(
     params: tableParams,
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],
-  }).handle(async ({ params, signal }) => ({ status: 200, body: await read(params.table_name, signal) }))
+  }).handle(async ({ params, exchange }) => ({
+    status: 200,
+    body: await read(params.table_name, exchange.request.signal),
+  }))
 }
 
 function listing<Schema extends z.ZodType>(
