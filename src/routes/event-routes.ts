@@ -32,16 +32,14 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
       const { query, exchange } = input
       if (exchange.header('accept')?.includes('text/event-stream')) {
         const since = lastEventId(exchange.header('last-event-id')) ?? query.since
-        return eventStream(
-          { signal: exchange.request.signal, isAllowed: stillAllowed(input, 'Auditor') },
-          async function* (streamSignal) {
-            for await (const event of feed.follow(since, streamSignal)) {
-              if (matchesFilter(event.type, query.type ?? '*')) {
-                yield { event: event.type, data: event, id: String(event.seq) }
-              }
+        const { signal } = exchange.request
+        return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
+          for await (const event of feed.follow(since, streamSignal)) {
+            if (matchesFilter(event.type, query.type ?? '*')) {
+              yield { event: event.type, data: event, id: String(event.seq) }
             }
-          },
-        )
+          }
+        })
       }
       const since = Math.max(query.since ?? 0, decodePageToken(query.page_token, seqIn) ?? 0)
       const limit = query.page_size ?? query.limit ?? DEFAULT_LIMIT

@@ -50,20 +50,16 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       summary: 'The operation and its updates as server-sent events, until it ends',
       minRole: 'Auditor',
       params: operationParams,
-      responses: {
-        200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation },
-      },
+      responses: { 200: { description: 'A stream', contentType: 'text/event-stream', schema: operation } },
     }).handle(async (input) => {
-      const { params, exchange } = input
-      await operations.find(params.operation_id)
-      return eventStream(
-        { signal: exchange.request.signal, isAllowed: stillAllowed(input, 'Auditor') },
-        async function* (streamSignal) {
-          for await (const record of operations.watch(params.operation_id, streamSignal)) {
-            yield { event: 'operation', data: operations.view(record) }
-          }
-        },
-      )
+      const { operation_id: id } = input.params
+      await operations.find(id)
+      const { signal } = input.exchange.request
+      return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
+        for await (const record of operations.watch(id, streamSignal)) {
+          yield { event: 'operation', data: operations.view(record) }
+        }
+      })
     }),
   ]
 }
