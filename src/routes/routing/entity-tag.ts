@@ -1,6 +1,6 @@
 import type { Precondition } from '../../domain/precondition.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
-import type { ReadHeaders } from '../../middleware/request/header-map.ts'
+import type { ReadHeaders } from '../../middleware/connection/header-map.ts'
 
 /**
  * The `ETag` header of a resource in the given version (RFC 9110, section 8.8.3); spread it into `headers`. A body that also shows

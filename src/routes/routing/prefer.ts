@@ -1,4 +1,4 @@
-import type { ReadHeaders } from '../../middleware/request/header-map.ts'
+import type { ReadHeaders } from '../../middleware/connection/header-map.ts'
 
 /** Whether the client asks not to wait (RFC 7240, section 4.1). */
 export function prefersAsync(headers: ReadHeaders): boolean {
