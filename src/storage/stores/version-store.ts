@@ -76,6 +76,10 @@ export interface VersionStore {
   newestOfEach(definitionIds: readonly string[]): Promise<readonly EnvironmentSummary[]>
   /** All versions in these environments, of any definition; only one page of them is in memory. */
   inEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
+  /** The newest version of each definition in each of these environments; only one page of them is in memory. */
+  newestInEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
+  /** These versions, of any definition, in no particular order; ids without a version are skipped. */
+  withIds(ids: readonly string[]): Promise<readonly DeployedVersion[]>
   /** The newest version in an environment. */
   newestIn(definitionId: string, environment: Environment): Promise<{ readonly id: string } | undefined>
   /** Moves a version; false when it is not in `from`, or does not have this content. */
@@ -177,7 +181,10 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
       return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
     },
-    inEnvironments: (environments) => inEnvironments(db, environments),
+    inEnvironments: (environments) => pagesOf(() => namedVersions(db).where(PLACE, 'in', environments)),
+    newestInEnvironments: (environments) =>
+      pagesOf(() => newestVersions(db).where(PLACE, 'in', environments), PAGE_OF_NEWEST),
+    withIds: (ids) => withIds(db, ids),
     newestOfEach: (definitionIds) => newestOfEach(db, definitionIds),
     async newestIn(definitionId, environment) {
       return (await findNewest(db, { definition_id: definitionId, environment })).rows[0]
@@ -196,28 +203,62 @@ function newestPerEnvironment(db: Kysely<StateTables>, definitionId: string) {
     .groupBy('environment')
 }
 
-const PAGE_OF_GRAPHS = 100
+const PLACE = 'pipeline_versions.environment'
 
-async function* inEnvironments(
-  db: Kysely<StateTables>,
-  environments: readonly Environment[],
+/** Versions with the names of their definitions. */
+function namedVersions(db: Kysely<StateTables>) {
+  return db
+    .selectFrom('pipeline_versions')
+    .innerJoin('pipeline_definitions', 'pipeline_definitions.id', 'pipeline_versions.definition_id')
+    .selectAll('pipeline_versions')
+    .select('pipeline_definitions.name as definition_name')
+}
+
+/** The newest of them in each environment of each definition. */
+function newestVersions(db: Kysely<StateTables>): ReturnType<typeof namedVersions> {
+  const newest = db
+    .selectFrom('pipeline_versions')
+    .select((select) => ['definition_id as of_definition', select.fn.max('version').as('newest_version')])
+    .groupBy(['definition_id', 'environment'])
+  // a version is in one environment, so its number identifies it there
+  return namedVersions(db).where((where) =>
+    where(
+      where.refTuple('pipeline_versions.definition_id', 'pipeline_versions.version'),
+      'in',
+      newest.$asTuple('of_definition', 'newest_version'),
+    ),
+  )
+}
+
+const PAGE_OF_GRAPHS = 100
+/** Larger, because each page looks for the newest version of every definition again. */
+const PAGE_OF_NEWEST = 400
+
+async function* pagesOf(
+  query: () => ReturnType<typeof namedVersions>,
+  size = PAGE_OF_GRAPHS,
 ): AsyncGenerator<DeployedVersion, void, undefined> {
   for (let after = ''; ;) {
-    const rows = await db
-      .selectFrom('pipeline_versions')
-      .innerJoin('pipeline_definitions', 'pipeline_definitions.id', 'pipeline_versions.definition_id')
-      .selectAll('pipeline_versions')
-      .select('pipeline_definitions.name as definition_name')
-      .where('pipeline_versions.environment', 'in', environments)
-      .where('pipeline_versions.id', '>', after)
-      .orderBy('pipeline_versions.id')
-      .limit(PAGE_OF_GRAPHS)
-      .execute()
+    const page = query().where('pipeline_versions.id', '>', after).orderBy('pipeline_versions.id')
+    const rows = await page.limit(size).execute()
     for (const row of rows) yield { ...fromRow(row), definitionName: row.definition_name }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE_OF_GRAPHS) return
+    if (last === undefined || rows.length < size) return
     after = last.id
   }
+}
+
+/** Databases limit the parameters of a statement. */
+const IDS_AT_ONCE = 500
+
+async function withIds(db: Kysely<StateTables>, ids: readonly string[]): Promise<readonly DeployedVersion[]> {
+  const found: DeployedVersion[] = []
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const some = ids.slice(at, at + IDS_AT_ONCE)
+    const rows = await namedVersions(db).where('pipeline_versions.id', 'in', some).execute()
+    for (const row of rows) found.push({ ...fromRow(row), definitionName: row.definition_name })
+  }
+  return found
 }
 
 async function newestOfEach(
