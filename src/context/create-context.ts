@@ -13,6 +13,7 @@ import { type AutomationTimes, openAutomation } from './open-automation.ts'
 import { openEngine, openSpark } from './open-engines.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
+import { openLineage } from './open-lineage.ts'
 import { openMetrics } from './open-metrics.ts'
 import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
@@ -235,7 +236,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const definitions = openGraphs(options, { common, sandbox })
-  const { environments, graphs } = definitions
+  const { environments, graphs, lineage } = definitions
   const upkeep = openMaintenance({
     quarantineDays: config.quarantineDays,
     embeddedMaxBytes: config.engine.embeddedMaxBytes,
@@ -263,7 +264,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(
-    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments },
+    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments, lineage },
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()
@@ -328,7 +329,7 @@ function openGraphs(
     sandbox,
     environments,
   })
-  return { environments, graphs }
+  return { environments, graphs, lineage: openLineage({ ...common, sandbox, environments }) }
 }
 
 type Services = Awaited<ReturnType<typeof openServices>>
@@ -360,6 +361,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     catalog,
     tables: services.tables,
     healthIndex: services.healthIndex,
+    lineage: services.lineage,
     policies: services.policies,
     maintenance: services.maintenance,
     icebergRest: services.icebergRest,

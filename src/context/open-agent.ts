@@ -105,10 +105,11 @@ function toolServices({
   versions,
   operations,
   approvals,
+  lineage,
   log,
 }: AgentParts): CalledServices & Pick<ToolServices, 'log'> {
   const lifecycle = { definitions, environments, deployments, versions, approvals }
-  return { ...lifecycle, tables, maintenance, pipelines, operations, log }
+  return { ...lifecycle, tables, maintenance, pipelines, operations, lineage, log }
 }
 
 function openModels({ config, now }: AgentParts, redact: (text: string) => string): ModelChoice {

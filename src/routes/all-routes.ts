@@ -24,6 +24,7 @@ import type { PolicyService } from '../services/policies/policy-service.ts'
 import type { QuarantineService } from '../services/operations/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
+import type { LineageService } from '../services/lineage/lineage-service.ts'
 import type { QueryService } from '../services/query/query-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
@@ -52,6 +53,7 @@ import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
+import { lineageRoutes } from './tables/lineage-routes.ts'
 import { queryRoutes } from './tables/query-routes.ts'
 import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
@@ -75,6 +77,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly queries: QueryService
+  readonly lineage: LineageService
   readonly reports: TableReports
   readonly healthIndex: HealthIndexService
   readonly policies: PolicyService
@@ -104,6 +107,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
     ...queryRoutes(deps),
+    ...lineageRoutes(deps),
     ...reportRoutes(deps),
     ...healthIndexRoutes(deps),
     ...policyRoutes(deps),

@@ -50,7 +50,8 @@ const offset = z.object({
   scan_all_files: z.boolean(),
 })
 
-const lag = z.object({ snapshots: count, files: count, rows: count, bytes, seconds: z.number().min(0) })
+/** How far a pipeline is behind a source. */
+export const sourceLag = z.object({ snapshots: count, files: count, rows: count, bytes, seconds: z.number().min(0) })
 
 /** Spark's StreamingQueryProgress in snake_case. */
 export const pipelineProgress = z
@@ -71,7 +72,7 @@ export const pipelineProgress = z
         end_offset: offset.nullable(),
         latest_offset: z.object({ snapshot_id: snapshotId }).nullable(),
         num_input_rows: count,
-        lag,
+        lag: sourceLag,
       }),
     ),
     sink: z.object({ description: z.string(), num_output_rows: count, snapshot_id: snapshotId.nullable() }),

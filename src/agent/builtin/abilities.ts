@@ -2,6 +2,7 @@ import type { Ability } from './ability.ts'
 import { columnAbilities } from './answers/column-answers.ts'
 import { definitionAbilities } from './answers/definition-answers.ts'
 import { deploymentAbilities } from './answers/deployment-answers.ts'
+import { lineageAbilities } from './answers/lineage-answers.ts'
 import { maintenanceAbilities } from './answers/maintenance-answers.ts'
 import { operationAbilities } from './answers/operation-answers.ts'
 import { pipelineAbilities } from './answers/pipeline-answers.ts'
@@ -19,6 +20,7 @@ export const TOOL_ABILITIES: Readonly<Record<string, Ability>> = {
   ...operationAbilities,
   ...rowAbilities,
   ...columnAbilities,
+  ...lineageAbilities,
 }
 
 /** Something that people ask although no tool answers it. */

@@ -1,5 +1,6 @@
 import type { DeploymentService } from '../../services/deployments/deployment-service.ts'
 import type { EnvironmentService } from '../../services/environments/environment-service.ts'
+import type { LineageService } from '../../services/lineage/lineage-service.ts'
 import type { Logger } from '../../services/logger.ts'
 import type { ApprovalService } from '../../services/lifecycle/approval-service.ts'
 import type { DefinitionService } from '../../services/lifecycle/definition-service.ts'
@@ -27,6 +28,7 @@ export interface ToolServices extends SecretRedactor {
   readonly versions: Pick<VersionService, 'list' | 'get' | 'diff'>
   readonly operations: Pick<OperationService, 'list'>
   readonly approvals: Pick<ApprovalService, 'pending'>
+  readonly lineage: LineageService
   /** Runs one SELECT over one table in a sandbox. */
   readonly queryRows: QueryTable
   /** Stores a change until its user confirms it, with its audit entry. */

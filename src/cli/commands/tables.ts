@@ -9,6 +9,7 @@ import type { Call, Command } from '../command.ts'
 import { plural } from '../../lib/text.ts'
 import { sizeText } from '../text.ts'
 import { JSON_OPTION, showPairs, showRows } from '../show.ts'
+import { lineageCommand } from './lineage.ts'
 
 type HealthIndex = z.infer<typeof healthIndex>
 type TableHealth = z.infer<typeof tableHealth>
@@ -214,6 +215,7 @@ export const tableCommands: Readonly<Record<string, Command>> = {
     },
     examples: ['lockhouse tables policy demo.events'],
   }),
+  'tables lineage': lineageCommand,
   'tables reports': listCommand('listTableReports', {
     summary: 'list scans and commits that clients of the Iceberg REST catalog reported, newest first',
     columns: [['TIME', 'reported_at'], 'kind', ['BY', 'reported_by'], ['REPORT', 'report_json']],

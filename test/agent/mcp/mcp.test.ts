@@ -69,6 +69,7 @@ async function sampleArguments(): Promise<typeof samples> {
     plan_expiry: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
     query_table: { table: TABLE, sql: 'SELECT count(*) AS n FROM events' },
     list_pipelines: {},
+    table_lineage: { table: TABLE },
     pipeline_status: { pipeline_id },
     list_operations: {},
     list_definitions: {},

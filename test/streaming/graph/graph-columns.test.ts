@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/sandbox/sandbox.ts'
+import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { graphColumns } from '../../../src/streaming/graph/graph-columns.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'

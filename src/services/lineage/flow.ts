@@ -1,0 +1,65 @@
+import { isLiveState } from '../../streaming/supervision/rollback-effects.ts'
+import type { RunEnvironment } from '../../domain/environments.ts'
+import type { PipelineGraph } from '../../domain/graph.ts'
+import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { DeployedVersion } from '../../storage/stores/version-store.ts'
+
+/** A pipeline, or a version that no pipeline runs, with the tables that it reads and writes. */
+export type Flow = {
+  /** The id of its node. */
+  readonly id: string
+  readonly sources: readonly string[]
+  readonly sinks: readonly string[]
+} & (
+  | { readonly kind: 'pipeline'; readonly pipeline: PipelineRecord }
+  | { readonly kind: 'version'; readonly version: DeployedVersion; readonly environment: RunEnvironment }
+)
+
+/** The flow of a pipeline. */
+export function pipelineFlow(pipeline: PipelineRecord): Flow {
+  const { id, sources, sinkTable } = pipeline
+  return { id: `pipeline:${id}`, kind: 'pipeline', pipeline, sources: [...new Set(sources)], sinks: [sinkTable] }
+}
+
+/** A version in its environment, with the environment's parameters in its graph. */
+export interface ResolvedVersion {
+  readonly version: DeployedVersion
+  readonly environment: RunEnvironment
+  readonly graph: PipelineGraph
+  /** Nodes whose parameters have no valid values. */
+  readonly unresolved: ReadonlySet<string | null>
+}
+
+/**
+ * The flow of a version that no pipeline runs; undefined if its graph names no table. A graph that cannot run yet counts with the
+ * tables that it names.
+ */
+export function versionFlow({ version, environment, graph, unresolved }: ResolvedVersion): Flow | undefined {
+  const tablesOf = (type: string): readonly string[] => [
+    ...new Set(
+      graph.nodes.flatMap((node) => {
+        const { table } = node.config
+        return node.type === type && typeof table === 'string' && !unresolved.has(node.id) ? [table] : []
+      }),
+    ),
+  ]
+  const flow: Flow = {
+    id: `version:${version.id}`,
+    kind: 'version',
+    version,
+    environment,
+    sources: tablesOf('iceberg-source'),
+    sinks: tablesOf('iceberg-sink'),
+  }
+  return flow.sources.length + flow.sinks.length === 0 ? undefined : flow
+}
+
+/** Live pipelines first, then those that ended, then versions; otherwise in the given order. */
+export function inOrderOfUse(flows: readonly Flow[]): readonly Flow[] {
+  return flows.toSorted((a, b) => rankOf(a) - rankOf(b))
+}
+
+function rankOf(flow: Flow): number {
+  if (flow.kind === 'version') return 2
+  return isLiveState(flow.pipeline) ? 0 : 1
+}
