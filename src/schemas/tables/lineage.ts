@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ENVIRONMENTS } from '../../domain/environments.ts'
 import { HEALTH_BANDS } from '../../domain/tables/health-band.ts'
-import { tableName, timestamp } from '../common.ts'
+import { count, tableName, timestamp } from '../common.ts'
 import { runEnvironment } from '../environments.ts'
 import { PIPELINE_STATES, sourceLag } from '../pipelines.ts'
 
@@ -42,6 +42,7 @@ const tableNode = z.object({
   exists: z.boolean().nullable().meta({ description: 'Whether the catalog has the table; null: unknown' }),
   band: z.enum(HEALTH_BANDS),
   score: z.int().min(0).max(100).nullable().meta({ description: 'From the health index; null: not measured' }),
+  hidden_flows: count.meta({ description: 'Pipelines and versions of the table that are not in the answer' }),
 })
 
 /** All tables of a pipeline or version, also those that are not in the answer. */

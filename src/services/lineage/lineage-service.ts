@@ -16,7 +16,7 @@ import { type Flow, inOrderOfUse, pipelineFlow, versionFlow } from './flow.ts'
 import { createColumnFinder } from './flow-columns.ts'
 import { lineageGraph, type LineageView } from './lineage-view.ts'
 import { findTableFacts } from './table-facts.ts'
-import { walkLineage } from './walk.ts'
+import { countHidden, walkLineage } from './walk.ts'
 
 export interface LineageServiceDeps {
   readonly catalog: CatalogService
@@ -61,7 +61,7 @@ export function createLineageService(deps: LineageServiceDeps): LineageService {
       return {
         success: true,
         table: table ?? null,
-        ...lineageGraph({ walked, tables, columns: found, versions }),
+        ...lineageGraph({ walked, tables, hidden: countHidden(flows, walked), columns: found, versions }),
         truncated: walked.truncated,
         columns_truncated: columns && walked.flows.size > asked.length,
         similar_tables: similar,

@@ -16,6 +16,8 @@ export type LineageEdge = LineageView['edges'][number]
 export interface KnownLineage {
   readonly walked: Walked
   readonly tables: ReadonlyMap<string, TableFacts>
+  /** How many flows of each table are not in this part; absent: none. */
+  readonly hidden: ReadonlyMap<string, number>
   /** By the ids of flows; absent: unknown, or not asked for. */
   readonly columns: ReadonlyMap<string, GraphColumns>
   /** The versions that pipelines run, by id. */
@@ -30,7 +32,7 @@ export function lineageGraph(known: KnownLineage): Pick<LineageView, 'nodes' | '
     for (const node of part.nodes) if (!nodes.has(node.id)) nodes.set(node.id, node)
     for (const edge of part.edges) edges.set(edge.id, edge)
   }
-  for (const table of known.walked.tables) add({ nodes: [tableNode(table, known.tables.get(table))], edges: [] })
+  for (const table of known.walked.tables) add({ nodes: [tableNode(table, known)], edges: [] })
   for (const flow of known.walked.flows) {
     add({ nodes: [flowNode(flow)], edges: flowEdges(flow, known) })
     const version = flow.kind === 'version' ? flow.version : known.versions.get(flow.pipeline.versionId ?? '')
@@ -61,9 +63,10 @@ export function tableNodeId(table: string): string {
   return `table:${table}`
 }
 
-function tableNode(table: string, facts: TableFacts | undefined): LineageNode {
-  const { exists = null, band = 'unknown', score = null } = facts ?? {}
-  return { id: tableNodeId(table), kind: 'table', table, exists, band, score }
+function tableNode(table: string, { tables, hidden }: KnownLineage): LineageNode {
+  const { exists = null, band = 'unknown', score = null } = tables.get(table) ?? {}
+  const hiddenFlows = hidden.get(table) ?? 0
+  return { id: tableNodeId(table), kind: 'table', table, exists, band, score, hidden_flows: hiddenFlows }
 }
 
 function flowNode(flow: Flow): LineageNode {

@@ -35,6 +35,18 @@ export function walkLineage(flows: readonly Flow[], request: WalkRequest): Walke
   return picked
 }
 
+/** How many flows of each table are not in an answer. */
+export function countHidden(flows: readonly Flow[], { tables, flows: shown }: Walked): ReadonlyMap<string, number> {
+  const hidden = new Map<string, number>()
+  for (const flow of flows) {
+    if (shown.has(flow)) continue
+    for (const table of new Set([...flow.sources, ...flow.sinks])) {
+      if (tables.has(table)) hidden.set(table, (hidden.get(table) ?? 0) + 1)
+    }
+  }
+  return hidden
+}
+
 /** The tables and flows of an answer, up to a limit. */
 class Picked implements Walked {
   readonly tables = new Set<string>()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Flow, inOrderOfUse, pipelineFlow } from '../../../src/services/lineage/flow.ts'
-import { walkLineage, type WalkRequest } from '../../../src/services/lineage/walk.ts'
+import { countHidden, walkLineage, type WalkRequest } from '../../../src/services/lineage/walk.ts'
 import type { PipelineRecord } from '../../../src/storage/stores/pipeline-store.ts'
 
 let made = 0
@@ -63,6 +63,13 @@ describe('a walk', () => {
   it('keeps names apart that differ only in case', () => {
     const flows = [pipeline(['s.a'], 's.b'), pipeline(['S.A'], 's.c')]
     expect(walk(flows, {}).tables).toEqual(['s.a', 's.b'])
+  })
+
+  it('counts the flows of its tables that it leaves out', () => {
+    const flows = [pipeline(['s.a'], 's.b'), pipeline(['s.b'], 's.c'), pipeline(['s.b', 's.b'], 's.b')]
+    const request = { table: 's.a', direction: 'downstream', depth: 1, limit: 100 } as const
+    expect([...countHidden(flows, walkLineage(flows, request))]).toEqual([['s.b', 2]])
+    expect([...countHidden(flows, walkLineage(flows, { ...request, depth: 2 }))]).toEqual([])
   })
 
   it('returns a table without pipelines alone', () => {
