@@ -15,25 +15,16 @@ import {
   useStoreApi,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
-import { ActionIcon, Tooltip, VisuallyHidden } from '@mantine/core'
-import {
-  memo,
-  type ReactNode,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useImperativeHandle,
-  useMemo,
-  useState,
-} from 'react'
+import { VisuallyHidden } from '@mantine/core'
+import { type RefObject, useCallback, useEffect, useImperativeHandle, useMemo, useState } from 'react'
 import type { Position } from '../../../../src/domain/graph.ts'
-import { FitIcon, MinusIcon, PlusIcon } from '../icons.tsx'
 import { graphStrings as words } from '../../strings/shared/graph.ts'
 import { DRAGGED_TYPE } from './dragged-type.ts'
 import { type Drawing, flowEdges, flowNodes } from './flow-elements.ts'
 import { boundsOf, type Graph, NODE_SIZE } from './graph.ts'
 import { type FlowNode, GraphNode } from './node.tsx'
 import { useGrowingCount } from './use-growing-count.ts'
+import { FIT, ZoomPanel } from './zoom-panel.tsx'
 import classes from './view.module.css'
 
 /** The edits that the view offers. */
@@ -68,7 +59,6 @@ export interface GraphViewport {
 }
 
 const NODE_COMPONENTS = { step: GraphNode }
-const FIT = { padding: 0.06, maxZoom: 1 } as const
 const MIN_ZOOM = 0.1
 
 /**
@@ -212,34 +202,6 @@ function EmptyGraph({ help }: { readonly help: string }) {
 }
 
 const DELETE_KEYS = ['Delete', 'Backspace']
-
-/** Does not depend on the graph, so that edits do not render it again. */
-const ZoomPanel = memo(function ZoomPanel() {
-  const flow = useReactFlow<FlowNode>()
-  return (
-    <Panel position="bottom-left" className={classes.zoom ?? ''}>
-      <ZoomButton label={words.zoomIn} onClick={() => void flow.zoomIn()} icon={<PlusIcon size={14} />} />
-      <ZoomButton label={words.zoomOut} onClick={() => void flow.zoomOut()} icon={<MinusIcon size={14} />} />
-      <ZoomButton label={words.fit} onClick={() => void flow.fitView(FIT)} icon={<FitIcon size={14} />} />
-    </Panel>
-  )
-})
-
-interface ZoomButtonProps {
-  readonly label: string
-  readonly icon: ReactNode
-  readonly onClick: () => void
-}
-
-function ZoomButton({ label, icon, onClick }: ZoomButtonProps) {
-  return (
-    <Tooltip label={label} position="right">
-      <ActionIcon variant="default" aria-label={label} onClick={onClick}>
-        {icon}
-      </ActionIcon>
-    </Tooltip>
-  )
-}
 
 /** Sets `ref`. The viewport never moves by itself, so that users of a large graph stay where they work. */
 function useGraphViewport(ref: RefObject<GraphViewport | null> | undefined): void {
