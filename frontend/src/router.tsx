@@ -4,6 +4,7 @@ import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
 import { designerNav, designerRoutes } from './features/designer/routes.tsx'
 import { environmentsNav, environmentsRoutes } from './features/environments/routes.tsx'
+import { lineageNav, lineageRoutes } from './features/lineage/routes.tsx'
 import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
 import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
 import { overviewNav, overviewRoutes } from './features/overview/routes.tsx'
@@ -23,6 +24,7 @@ import { BASE_PATH } from './base-path.ts'
 const NAV = [
   ...overviewNav,
   ...tablesNav,
+  ...lineageNav,
   ...queryNav,
   ...agentNav,
   ...notebooksNav,
@@ -61,6 +63,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   ...overviewRoutes(rootRoute),
   ...tablesRoutes(rootRoute),
+  ...lineageRoutes(rootRoute),
   ...queryRoutes(rootRoute),
   ...pipelinesRoutes(rootRoute),
   ...designerRoutes(rootRoute),

@@ -11,6 +11,7 @@ import type * as deployments from '../../../src/schemas/deployments.ts'
 import type * as environments from '../../../src/schemas/environments.ts'
 import type * as governance from '../../../src/schemas/governance.ts'
 import type * as healthIndex from '../../../src/schemas/tables/health-index.ts'
+import type * as lineage from '../../../src/schemas/tables/lineage.ts'
 import type * as maintenance from '../../../src/schemas/tables/maintenance.ts'
 import type * as monitor from '../../../src/schemas/monitor.ts'
 import type * as nodeTypes from '../../../src/schemas/node-types.ts'
@@ -37,6 +38,9 @@ export type TableListItem = TableList['tables'][number]
 export type TableOverview = z.infer<typeof tables.tableOverview>
 export type TableRef = TableOverview['refs'][number]
 export type QueryAnswer = z.infer<typeof rows.queryAnswer>
+export type Lineage = z.infer<typeof lineage.lineage>
+export type LineageNode = Lineage['nodes'][number]
+export type LineageEdge = Lineage['edges'][number]
 export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>

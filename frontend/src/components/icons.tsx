@@ -35,6 +35,7 @@ import {
   IconPlus,
   IconSchema,
   IconSearch,
+  IconSitemap,
   IconStack2,
   IconSun,
   IconTable,
@@ -63,6 +64,7 @@ function pageIcon(Drawing: Icon) {
 export const OverviewIcon = pageIcon(IconLayoutDashboard)
 export const TablesIcon = pageIcon(IconTable)
 export const SqlIcon = pageIcon(IconTerminal2)
+export const LineageIcon = pageIcon(IconSitemap)
 export const PipelineIcon = pageIcon(IconActivity)
 export const DesignerIcon = pageIcon(IconSchema)
 export const ApprovalIcon = pageIcon(IconCircleCheck)

@@ -10,6 +10,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
   ['table-rows', () => '/tables/demo.orders?tab=rows', 'order_id'],
+  ['lineage', () => '/lineage?table=demo.trips', 'demo.trips_copy'],
   ['query', () => '/query', 'Ctrl+Enter runs the query.'],
   ['table-health', () => '/tables/demo.events?tab=health', 'Score details'],
   ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],

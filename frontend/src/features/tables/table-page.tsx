@@ -7,6 +7,7 @@ import { CopyIconButton } from '../../components/text/copyable.tsx'
 import { Page } from '../../components/page.tsx'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { table as words, tables } from '../../strings/tables.ts'
+import { LineageStrip } from '../lineage/lineage-strip.tsx'
 import { ActionsMenu } from './actions/actions-menu.tsx'
 import { isActionKind } from './actions/action-specs.ts'
 import { overviewQuery } from './api.ts'
@@ -55,6 +56,7 @@ export function TablePage() {
     <Page
       title={table}
       aside={<CopyIconButton text={table} what={words.name} />}
+      lead={!overview.isError && <LineageStrip table={table} />}
       crumbs={[{ label: tables.title, to: '/tables' }]}
       actions={!overview.isError && <ActionsMenu onChoose={(kind) => change({ ...ACTION_CLOSED, action: kind })} />}
       fill={!FLOWING.includes(tab)}

@@ -2,6 +2,7 @@
 export const labels = {
   overview: 'Overview',
   query: 'SQL',
+  lineage: 'Lineage',
   approvals: 'Approvals',
   environments: 'Environments',
   agent: 'Agent',

@@ -10,9 +10,11 @@ import { useZone } from '../../../time/time-settings.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { applyPlan, overviewQuery, previewAction } from '../api.ts'
 import classes from './action-drawer.module.css'
+import { Impact } from '../../lineage/impact.tsx'
 import { ActionForm } from './action-form.tsx'
 import { type ActionRequest, actionSchema } from './action-schema.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { changedColumn, changesReaders } from './changed-column.ts'
 import { effectiveDefaults } from './effective-defaults.ts'
 import { useFocusAtStep } from './drawer-focus.ts'
 import type { FormValues } from './form-values.ts'
@@ -30,12 +32,55 @@ export interface ActionStepsProps {
 }
 
 /** The options of an action, then a preview of its effect, then the button that applies exactly that. */
-export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
-  const spec = ACTIONS[kind]
-  const { path } = OPERATIONS[kind].request
-  const fieldNames = spec.fields.map(({ name }) => name)
-  const zone = useZone()
+export function ActionSteps({ note, ...props }: ActionStepsProps) {
+  const { table, kind } = props
+  const { form, submit, preview, apply, ask } = useSteps(props)
   const properties = useQuery(overviewQuery(table)).data?.properties ?? {}
+  const impact = changesReaders(kind) && <Impact table={table} column={changedColumn(kind, form.values)} />
+  if (preview.data) {
+    return (
+      <>
+        <PreviewStep
+          kind={kind}
+          plan={preview.data}
+          isPreviewing={preview.isPending}
+          apply={apply}
+          onBack={preview.reset}
+          onPreviewAgain={ask}
+        />
+        {impact}
+      </>
+    )
+  }
+  return (
+    <form noValidate onSubmit={submit}>
+      <Stack gap="sm">
+        {note !== undefined && <Notice tone="info">{note}</Notice>}
+        <ActionForm
+          table={table}
+          fields={ACTIONS[kind].fields}
+          defaults={effectiveDefaults(kind, properties, form.values)}
+          values={form.values}
+          errors={form.errors}
+          onChange={(field, value) => form.setFieldValue(field, value)}
+        />
+        {preview.isError && <Notice tone="bad">{errorText(preview.error)}</Notice>}
+        <div className={classes.buttons}>
+          <Button type="submit" loading={preview.isPending}>
+            {words.preview}
+          </Button>
+        </div>
+        {impact}
+      </Stack>
+    </form>
+  )
+}
+
+/** The form, its preview and the operation, with the focus at the current step. */
+function useSteps({ drawer, table, kind, initial, previewAtOnce, onStarted }: Omit<ActionStepsProps, 'note'>) {
+  const { path } = OPERATIONS[kind].request
+  const fieldNames = ACTIONS[kind].fields.map(({ name }) => name)
+  const zone = useZone()
   const preview = useMutation({
     mutationFn: (request: ActionRequest) => previewAction(path, request),
     onError: (error) => form.setErrors(serverErrors(error, fieldNames)),
@@ -56,39 +101,7 @@ export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note,
   const ask = (): void => submit()
   useAskOnce(previewAtOnce, ask)
   useFocusAtStep(drawer, `${preview.status} ${apply.status}`)
-  if (preview.data) {
-    return (
-      <PreviewStep
-        kind={kind}
-        plan={preview.data}
-        isPreviewing={preview.isPending}
-        apply={apply}
-        onBack={preview.reset}
-        onPreviewAgain={ask}
-      />
-    )
-  }
-  return (
-    <form noValidate onSubmit={submit}>
-      <Stack gap="sm">
-        {note !== undefined && <Notice tone="info">{note}</Notice>}
-        <ActionForm
-          table={table}
-          fields={spec.fields}
-          defaults={effectiveDefaults(kind, properties, form.values)}
-          values={form.values}
-          errors={form.errors}
-          onChange={(field, value) => form.setFieldValue(field, value)}
-        />
-        {preview.isError && <Notice tone="bad">{errorText(preview.error)}</Notice>}
-        <div className={classes.buttons}>
-          <Button type="submit" loading={preview.isPending}>
-            {words.preview}
-          </Button>
-        </div>
-      </Stack>
-    </form>
-  )
+  return { form, submit, preview, apply, ask }
 }
 
 function useAskOnce(wanted: boolean, ask: () => void): void {

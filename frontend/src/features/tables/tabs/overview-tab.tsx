@@ -13,6 +13,7 @@ import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
 import { common, operations } from '../../../strings/shared/common.ts'
 import { snapshots, table as words } from '../../../strings/tables.ts'
 import { healthQuery, overviewQuery, schemaQuery, tableOperationsQuery } from '../api.ts'
+import { UsedBy } from '../../lineage/used-by.tsx'
 import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
 import { RecommendedActions } from './recommended-actions.tsx'
@@ -39,6 +40,7 @@ export function OverviewTab({ table, onAction }: TabProps) {
       <div className={classes.main}>
         {overview.isPending && <Loading lines={8} />}
         {overview.data && <Facts overview={overview.data} />}
+        <UsedBy table={table} />
         <PolicySection table={table} />
         <LatestOperations table={table} />
       </div>
