@@ -1,6 +1,7 @@
 import { isLiveState } from '../../streaming/supervision/rollback-effects.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
+import { tableName } from '../../schemas/common.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { DeployedVersion } from '../../storage/stores/version-store.ts'
 
@@ -39,7 +40,8 @@ export function versionFlow({ version, environment, graph, unresolved }: Resolve
     ...new Set(
       graph.nodes.flatMap((node) => {
         const { table } = node.config
-        return node.type === type && typeof table === 'string' && !unresolved.has(node.id) ? [table] : []
+        const isTable = node.type === type && !unresolved.has(node.id) && tableName.safeParse(table).success
+        return isTable && typeof table === 'string' ? [table] : []
       }),
     ),
   ]

@@ -208,7 +208,10 @@ describe('versions', () => {
   it('with a problem count with the tables that they name; older and retired ones do not count', async () => {
     const [from = '', older = '', to = ''] = await tables('from', 'older', 'to')
     const first = await life.create('changing', graphOf([older], to))
-    await life.addVersion(first.definitionId, graphOf([from, '${unknown}.table'], to, 'no_such_column > 1'))
+    await life.addVersion(
+      first.definitionId,
+      graphOf([from, '${unknown}.table', 'no-namespace', 'x'.repeat(2000)], to, 'no_such_column > 1'),
+    )
     const found = await read(to)
     expect(tablesIn(found)).toEqual([to, from])
     expect(edge(found, 'reads', from)?.columns).toBeNull()
