@@ -1,12 +1,12 @@
 import type { Engine } from '../../engines/engine.ts'
 import type { RowIndex, RowLocation } from '../../engines/row-index.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { encodeDeletionVectorFile, readDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
+import { writeDeletionVectors } from '../../iceberg/puffin/deletion-vector-file.ts'
 import { PositionBitmap } from '../../iceberg/puffin/position-bitmap.ts'
 import { DeleteComparison } from '../../iceberg/scan/delete-comparison.ts'
 import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
@@ -273,8 +273,8 @@ function isSameFile(planned: FileScanTask, now: FileScanTask): boolean {
   )
 }
 
-/** Writes one Puffin file with a deletion vector for each new file that has deleted rows, and reads it back. */
-async function writeVectors(
+/** Writes a deletion vector for each new file that has deleted rows. */
+function writeVectors(
   io: FileIO,
   location: string,
   { files, location: located }: { readonly files: readonly DataFile[]; readonly location: ToWrite['location'] },
@@ -283,37 +283,5 @@ async function writeVectors(
     const positions = PositionBitmap.of(located.positions[at] ?? [])
     return positions.cardinality === 0 ? [] : [{ file, positions }]
   })
-  const { bytes, written } = encodeDeletionVectorFile(
-    deleted.map(({ file, positions }) => ({ referencedDataFile: file.filePath, positions })),
-  )
-  const vectors = written.map(({ cardinality, ...place }, at): DataFile => {
-    const { specId = 0, partition = [] } = deleted[at]?.file ?? {}
-    return {
-      content: 'position-deletes',
-      filePath: location,
-      fileFormat: 'puffin',
-      specId,
-      partition,
-      fileSizeInBytes: bytes.length,
-      recordCount: cardinality,
-      ...place,
-    }
-  })
-  try {
-    await io.create(location, bytes)
-    for (const [at, vector] of vectors.entries()) {
-      requireSamePositions(await readDeletionVector(io, vector), deleted[at]?.positions)
-    }
-    return vectors
-  } catch (error) {
-    await deleteFiles(io, [location])
-    throw error
-  }
-}
-
-function requireSamePositions(read: PositionBitmap, written: PositionBitmap | undefined): void {
-  const positions = read.toArray()
-  const isSame = positions.length === written?.cardinality && positions.every((position) => written.has(position))
-  if (!isSame)
-    throw new IcebergError('ROWS_NOT_CONSERVED', 'a new deletion vector has other positions than were written')
+  return writeDeletionVectors(io, location, deleted)
 }
