@@ -119,6 +119,40 @@ export interface RewriteDeletesResult {
   readonly droppedPaths: readonly string[]
 }
 
+/** Equality deletes to be replaced by position deletes of the rows that they remove. */
+export interface ConvertDeletesTask {
+  readonly io: FileIO
+  readonly metadata: TableMetadata
+  /**
+   * Data files with the position deletes and vectors that apply to each, and the equality deletes to be replaced. Files of one partition
+   * follow each other.
+   */
+  readonly inputs: readonly FileScanTask[]
+  readonly output: ConvertedDeletesOutput
+}
+
+/** Where and how the new deletes are written. */
+export interface ConvertedDeletesOutput {
+  /** `vectors`: a vector of each data file, in one Puffin file (version 3). Otherwise position delete files (version 2). */
+  readonly kind: 'vectors' | 'by-file' | 'by-partition'
+  readonly targetFileSizeBytes: number
+  /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
+  readonly properties: Readonly<Record<string, string>>
+  /** Location for the n-th new file of a run; the deletes in it are about data files of the partition of `file`. */
+  readonly newLocation: (file: DataFile, index: number) => string
+}
+
+export interface ConvertDeletesResult {
+  /** New deletes, ready for a manifest, with their sequence numbers; none when the equality deletes remove no live row. */
+  readonly deletes: readonly DeleteFileRef[]
+  /** Rows physically in the data files. */
+  readonly rowsRead: number
+  /** Rows that equality deletes removed, and that the new deletes remove now. */
+  readonly rowsDeleted: number
+  /** Rows of the data files that no delete removes: counted before and after, and compared one by one. */
+  readonly rowsLeft: number
+}
+
 export interface AppendTask {
   readonly io: FileIO
   /**
@@ -256,6 +290,11 @@ export interface Engine {
    * refers to.
    */
   rewritePositionDeletes(task: RewriteDeletesTask, options?: EngineRunOptions): Promise<RewriteDeletesResult>
+  /**
+   * Finds the rows that equality deletes remove, and writes position deletes or vectors of them. Keys and positions stay in the engine,
+   * which spills them to disk. `ROWS_NOT_CONSERVED` when a reader of the new deletes would see other rows.
+   */
+  convertEqualityDeletes(task: ConvertDeletesTask, options?: EngineRunOptions): Promise<ConvertDeletesResult>
   /** Reads a finished rewrite once more, to find its rows in the new files; the caller closes the index. */
   openRowIndex(task: RowIndexTask, options?: EngineRunOptions): Promise<RowIndex>
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>

@@ -24,6 +24,7 @@ export function createLazyEngine(name: string, { open, checkLoad }: LazyEngineOp
     name,
     rewrite: async (task, options) => (await engine()).rewrite(task, options),
     rewritePositionDeletes: async (task, options) => (await engine()).rewritePositionDeletes(task, options),
+    convertEqualityDeletes: async (task, options) => (await engine()).convertEqualityDeletes(task, options),
     openRowIndex: async (task, options) => (await engine()).openRowIndex(task, options),
     append: async (task, options) => (await engine()).append(task, options),
     appendFrom: async (task, options) => (await engine()).appendFrom(task, options),

@@ -7,6 +7,7 @@ export function ownedEngine(engine: Engine, owner: string): Engine {
     name: engine.name,
     rewrite: (task, options) => engine.rewrite(task, owned(options)),
     rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, owned(options)),
+    convertEqualityDeletes: (task, options) => engine.convertEqualityDeletes(task, owned(options)),
     openRowIndex: (task, options) => engine.openRowIndex(task, owned(options)),
     append: (task, options) => engine.append(task, owned(options)),
     appendFrom: (task, options) => engine.appendFrom(task, owned(options)),

@@ -5,6 +5,8 @@ import type {
   AppendFromTask,
   AppendTask,
   CompareTask,
+  ConvertDeletesResult,
+  ConvertDeletesTask,
   Engine,
   EngineLoad,
   EngineProgress,
@@ -28,6 +30,7 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 
+import { convertEqualityDeletes } from './deletes/convert-equality-deletes.ts'
 import { mergePositionDeletes, requirePlainDeletes } from './deletes/merge-position-deletes.ts'
 import { appendFrom, requireReadableInputs } from './write/append-from.ts'
 import { appendRows } from './write/append-rows.ts'
@@ -132,6 +135,16 @@ class DuckDbEngine implements Engine {
     requirePlainDeletes(task)
     return this.#run('maintenance', { ...options, doing: 'rewriting position deletes' }, (run) =>
       mergePositionDeletes(run, task),
+    )
+  }
+
+  async convertEqualityDeletes(
+    task: ConvertDeletesTask,
+    options: EngineRunOptions = {},
+  ): Promise<ConvertDeletesResult> {
+    requireReadable(task.metadata, task.inputs)
+    return this.#run('maintenance', { ...options, doing: 'converting equality deletes' }, (run) =>
+      convertEqualityDeletes(run, task),
     )
   }
 

@@ -4,6 +4,7 @@ import type { NestedField } from '../../../iceberg/schema/types.ts'
 import { keyScanColumns, keySql, loadEqualityDeletes } from './equality-deletes.ts'
 import type { EqualitySet } from './equality-deletes.ts'
 import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from './position-deletes.ts'
+import type { DeleteLoad } from './position-deletes.ts'
 import type { FileShape } from './file-schema.ts'
 import { lineageColumns } from './row-lineage.ts'
 import type { ScanInput } from './inputs.ts'
@@ -38,16 +39,26 @@ export class RowSource {
   readonly rowsRead: number
   readonly #context: StageContext
   readonly #groups: readonly InputGroup[]
+  readonly #positions: string
 
-  private constructor(context: StageContext, inputs: readonly ScanInput[], groups: readonly InputGroup[]) {
+  private constructor(
+    context: StageContext,
+    inputs: readonly ScanInput[],
+    { groups, positions }: { readonly groups: readonly InputGroup[]; readonly positions: string },
+  ) {
     this.#context = context
     this.#groups = groups
+    this.#positions = positions
     this.rowsRead = inputs.reduce((sum, input) => sum + input.rowCount, 0)
   }
 
-  /** Loads the deletes of the inputs into temporary tables of the run. */
-  static async create(context: StageContext, inputs: readonly ScanInput[]): Promise<RowSource> {
-    const positions = await loadPositionDeletes(context, inputs)
+  /** Loads the deletes of the inputs into temporary tables of the run; `load` says where position deletes go. */
+  static async create(
+    context: StageContext,
+    inputs: readonly ScanInput[],
+    load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
+  ): Promise<RowSource> {
+    const positions = await loadPositionDeletes(context, inputs, load)
     const sets = await loadEqualityDeletes(context, inputs)
     const groups = groupInputs(inputs, (input) => ({
       hasPositionDeletes: positions.has(input),
@@ -56,7 +67,7 @@ export class RowSource {
         return slots === 0 ? [] : [{ set, slots }]
       }),
     }))
-    return new RowSource(context, inputs, groups)
+    return new RowSource(context, inputs, { groups, positions: load.table })
   }
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
@@ -69,9 +80,23 @@ export class RowSource {
       const extras = [lineage?.extraFor(group.inputs), withPosition ? positionExtra(group.inputs) : undefined]
       const extra: ScanExtra = (build) => extras.flatMap((columnsOf) => columnsOf?.(build) ?? [])
       const scan = groupScan(group, metadata, { columns, extra })
-      return liveSql(group, scan, aliases)
+      return liveSql(group, scan, { aliases, positions: this.#positions })
     })
     return parts.join('\nUNION ALL\n')
+  }
+
+  /**
+   * A SELECT of the rows that equality deletes remove and position deletes do not: column `k`, the number of the input and the position
+   * in it ({@link positionKey}). Undefined when no equality delete applies.
+   */
+  equalityDeletedRows(): string | undefined {
+    const { metadata } = this.#context
+    const groups = this.#groups.filter((group) => group.equality.length > 0)
+    const parts = groups.map((group) => {
+      const scan = groupScan(group, metadata, { columns: [], extra: positionExtra(group.inputs) })
+      return equalityDeletedSql(group, scan, this.#positions)
+    })
+    return parts.length === 0 ? undefined : parts.join('\nUNION ALL\n')
   }
 
   /** Counts the rows that deletes remove, independently of {@link liveRows}. */
@@ -82,14 +107,14 @@ export class RowSource {
     if (onlyPositions.length > 0) {
       const numbers = new Set(onlyPositions.flatMap((group) => group.inputs.map((input) => input.index)))
       for (const row of await run.rows(
-        `SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${POSITION_DELETES} GROUP BY f`,
+        `SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${this.#positions} GROUP BY f`,
       )) {
         if (numbers.has(Number(row['f']))) deleted += Number(row['n'])
       }
     }
     for (const group of this.#groups) {
       if (group.equality.length === 0) continue
-      const [row] = await run.rows(deletedSql(group, groupScan(group, metadata, { columns: [] })))
+      const [row] = await run.rows(deletedSql(group, groupScan(group, metadata, { columns: [] }), this.#positions))
       deleted += Number(row?.['n'] ?? 0)
     }
     return deleted
@@ -158,16 +183,29 @@ function scopeColumns(
   }).flat()
 }
 
-function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): string {
-  const positions = group.hasPositionDeletes ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
+interface LiveSql {
+  readonly aliases: readonly string[]
+  /** Table of deleted positions. */
+  readonly positions: string
+}
+
+function liveSql(group: InputGroup, scan: string, { aliases, positions: table }: LiveSql): string {
+  const positions = group.hasPositionDeletes ? `ANTI JOIN ${table} AS d ON d.k = s.k` : ''
   const { joins, matches } = equalityJoins(group)
   const kept = matches.map(({ rank, minRank }) => `(${rank} IS NULL OR ${rank} < ${minRank})`)
   const list = aliases.length === 0 ? '1 AS one' : aliases.map((alias) => `s.${alias}`).join(', ')
   return `SELECT ${list} FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${allOf(kept)}`
 }
 
-function deletedSql(group: InputGroup, scan: string): string {
-  const positions = group.hasPositionDeletes ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
+function equalityDeletedSql(group: InputGroup, scan: string, table: string): string {
+  const positions = group.hasPositionDeletes ? `ANTI JOIN ${table} AS d ON d.k = s.k` : ''
+  const { joins, matches } = equalityJoins(group)
+  const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
+  return `SELECT s.p AS k FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
+}
+
+function deletedSql(group: InputGroup, scan: string, table: string): string {
+  const positions = group.hasPositionDeletes ? `LEFT JOIN ${table} AS d ON d.k = s.k` : ''
   const { joins, matches } = equalityJoins(group)
   const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
   if (group.hasPositionDeletes) hits.push('d.k IS NOT NULL')

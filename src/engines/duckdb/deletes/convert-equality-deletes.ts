@@ -1,0 +1,231 @@
+import type { ConvertDeletesResult, ConvertDeletesTask } from '../../engine.ts'
+import { IcebergError } from '../../../iceberg/errors.ts'
+import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
+import { writeDeletionVectors } from '../../../iceberg/puffin/deletion-vector-file.ts'
+import { isDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
+import { DeleteIndex } from '../../../iceberg/scan/delete-index.ts'
+import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
+import { fileKey, PartitionScopes, referencedDataFile } from '../../../iceberg/scan/file-scope.ts'
+
+import { openInputs } from '../scan/inputs.ts'
+import type { ScanInput } from '../scan/inputs.ts'
+import { RowSource } from '../scan/row-source.ts'
+import type { StageContext } from '../scan/stage-context.ts'
+import { TableFiller } from '../scan/table-filler.ts'
+import type { DuckDbRun } from '../session/session.ts'
+import { textOf } from '../session/result-values.ts'
+import { readBitmaps } from './position-bitmaps.ts'
+import { inputOfKey, POSITION_DELETES, positionKey, positionOfKey } from '../scan/position-deletes.ts'
+import { writePositionDeletes } from './write-position-deletes.ts'
+
+/** Temporary table with the rows that equality deletes remove: column `k`, ascending ({@link positionKey}). */
+const CONVERTED = 'converted'
+/** Temporary table with the path of each input: columns `f` and `path`. */
+const PATHS = 'converted_paths'
+const NEW_POSITIONS = { table: 'position_deletes_after', prefix: 'w' }
+
+/**
+ * Converts equality deletes, in the order of events: the keys of the equality deletes are joined with the data files as every scan does;
+ * the positions of the rows found are written as position deletes or vectors; the new files are read back as a scan reads them, and
+ * must leave exactly the rows that the old deletes leave.
+ */
+export async function convertEqualityDeletes(run: DuckDbRun, task: ConvertDeletesTask): Promise<ConvertDeletesResult> {
+  const { io, metadata } = task
+  const context = { run, io, metadata }
+  const inputs = await openInputs(context, task.inputs)
+  const source = await RowSource.create(context, inputs)
+  const found = source.equalityDeletedRows() ?? 'SELECT 0::BIGINT AS k WHERE false'
+  await run.execute(`CREATE TEMP TABLE ${CONVERTED} AS SELECT k FROM (${found}) AS s ORDER BY k`)
+  const counts = await countByInput(run)
+  const rowsDeleted = [...counts.values()].reduce((sum, rows) => sum + rows, 0)
+  const deletes = await writeDeletes(context, task, { inputs, counts })
+  try {
+    const rowsLeft = await requireSameRows(context, { source, inputs, deletes })
+    run.check()
+    return { deletes, rowsRead: source.rowsRead, rowsDeleted, rowsLeft }
+  } catch (error) {
+    // a failed run leaves no file behind
+    await deleteFrom(io, pathsOf(deletes))
+    throw error
+  }
+}
+
+function pathsOf(deletes: readonly DeleteFileRef[]): readonly string[] {
+  return [...new Set(deletes.map(({ file }) => file.filePath))]
+}
+
+/** Rows to delete of each input that has any. */
+async function countByInput(run: DuckDbRun): Promise<ReadonlyMap<number, number>> {
+  const rows = await run.rows(`SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${CONVERTED} GROUP BY f`)
+  return new Map(rows.map(({ f, n }) => [Number(f), Number(n)]))
+}
+
+interface Found {
+  readonly inputs: readonly ScanInput[]
+  readonly counts: ReadonlyMap<number, number>
+}
+
+async function writeDeletes(
+  context: StageContext,
+  task: ConvertDeletesTask,
+  { inputs, counts }: Found,
+): Promise<readonly DeleteFileRef[]> {
+  const affected = inputs.filter(({ index }) => counts.has(index))
+  if (affected.length === 0) return []
+  if (task.output.kind === 'vectors') return writeVectors(context, task, affected)
+  return writeFiles(context, task, affected)
+}
+
+/** One Puffin file with a vector of each affected data file, which includes its older vector or position deletes. */
+async function writeVectors(
+  { run, io }: StageContext,
+  { output }: ConvertDeletesTask,
+  affected: readonly ScanInput[],
+): Promise<readonly DeleteFileRef[]> {
+  const hasOlder = affected.some((input) => positionDeletes(input).length > 0)
+  const older = `
+    SELECT k FROM ${POSITION_DELETES} AS d
+    WHERE ${inputOfKey('k')} IN (SELECT DISTINCT ${inputOfKey('k')} FROM ${CONVERTED})`
+  const positions = hasOlder ? `SELECT k FROM ${CONVERTED} UNION ${older}` : `SELECT k FROM ${CONVERTED}`
+  const bitmaps = await readBitmaps(run, positions)
+  const vectors = affected.flatMap((input) => {
+    const bitmap = bitmaps.get(input.index)
+    return bitmap === undefined ? [] : [{ file: input.file, positions: bitmap }]
+  })
+  const [first] = affected
+  if (first === undefined || vectors.length < affected.length) {
+    throw new IcebergError('ENGINE_FAILED', 'a data file with deleted rows has no vector')
+  }
+  const files = await writeDeletionVectors(io, output.newLocation(first.file, 0), vectors)
+  return files.map((file, at) => ({ file, sequenceNumber: newestOf(affected[at]?.task.deletes ?? []) }))
+}
+
+/** Position delete files, by partition or by data file. */
+async function writeFiles(
+  { run, io, metadata }: StageContext,
+  { output }: ConvertDeletesTask,
+  affected: readonly ScanInput[],
+): Promise<readonly DeleteFileRef[]> {
+  await run.execute(`CREATE TEMP TABLE ${PATHS} (f BIGINT, path VARCHAR)`)
+  await TableFiller.fill(run, PATHS, async (filler) => {
+    for (const { index, file } of affected) await filler.add([BigInt(index), file.filePath])
+  })
+  const scopes = new PartitionScopes(metadata)
+  const keyOf = ({ file, index }: ScanInput): string => (output.kind === 'by-file' ? `${index}` : scopes.keyOf(file))
+  const written: DeleteFileRef[] = []
+  try {
+    for (const group of Map.groupBy(affected, keyOf).values()) {
+      for (const ref of await writeGroup(run, group, { output, io, start: written.length })) written.push(ref)
+    }
+    return written
+  } catch (error) {
+    await deleteFrom(io, pathsOf(written))
+    throw error
+  }
+}
+
+interface GroupOutput extends Pick<ConvertDeletesTask, 'output' | 'io'> {
+  /** Number of the first new file. */
+  readonly start: number
+}
+
+async function writeGroup(
+  run: DuckDbRun,
+  group: readonly ScanInput[],
+  { output, io, start }: GroupOutput,
+): Promise<readonly DeleteFileRef[]> {
+  const [first] = group
+  if (first === undefined) return []
+  const { file } = first
+  // the rows are sorted, so that a range of keys reads only its part of the table
+  const indexes = group.map(({ index }) => index)
+  const [low, high] = [Math.min(...indexes), Math.max(...indexes) + 1]
+  const rows = `
+    SELECT p.path, ${positionOfKey('c.k')} AS pos FROM ${CONVERTED} AS c JOIN ${PATHS} AS p ON p.f = ${inputOfKey('c.k')}
+    WHERE c.k >= ${positionKey(String(low), '0')} AND c.k < ${positionKey(String(high), '0')} AND p.f IN (${indexes.join(', ')})`
+  const { files } = await writePositionDeletes(run, rows, {
+    io,
+    specId: file.specId,
+    partition: file.partition,
+    targetFileSizeBytes: output.targetFileSizeBytes,
+    properties: output.properties,
+    newLocation: (n) => output.newLocation(file, start + n),
+  })
+  const newest = group.reduce((most, input) => Math.max(most, newestOf(equalityDeletes(input))), 0)
+  return files.map((written) => ({ file: written, sequenceNumber: newest }))
+}
+
+function equalityDeletes({ task }: ScanInput): readonly DeleteFileRef[] {
+  return task.deletes.filter(({ file }) => file.content === 'equality-deletes')
+}
+
+function positionDeletes({ task }: ScanInput): readonly DeleteFileRef[] {
+  return task.deletes.filter(({ file }) => file.content === 'position-deletes')
+}
+
+function newestOf(deletes: readonly DeleteFileRef[]): number {
+  return deletes.reduce((most, { sequenceNumber }) => Math.max(most, sequenceNumber), 0)
+}
+
+interface Comparison {
+  readonly source: RowSource
+  readonly inputs: readonly ScanInput[]
+  readonly deletes: readonly DeleteFileRef[]
+}
+
+/** Compares the rows that the old and the new deletes leave in each data file; returns their number. */
+async function requireSameRows(context: StageContext, { source, inputs, deletes }: Comparison): Promise<number> {
+  const before = await fingerprints(context.run, source)
+  const converted = withNewDeletes(context, inputs, deletes)
+  const after = await fingerprints(context.run, await RowSource.create(context, converted, NEW_POSITIONS))
+  let rowsLeft = 0
+  for (const { index, file } of inputs) {
+    const [expected, left] = [before.get(index) ?? NO_ROWS, after.get(index) ?? NO_ROWS]
+    if (expected.rows !== left.rows || expected.hash !== left.hash) {
+      throw new IcebergError(
+        'ROWS_NOT_CONSERVED',
+        `the conversion was abandoned and nothing was changed: ${file.filePath} has ${expected.rows} rows, and with the new deletes ` +
+          `${left.rows} rows or others`,
+      )
+    }
+    rowsLeft += left.rows
+  }
+  return rowsLeft
+}
+
+/** The inputs with the deletes that a scan would find after the conversion. */
+function withNewDeletes(
+  { metadata }: StageContext,
+  inputs: readonly ScanInput[],
+  added: readonly DeleteFileRef[],
+): readonly ScanInput[] {
+  const vectors = new Set(added.flatMap(({ file }) => (isDeletionVector(file) ? (file.referencedDataFile ?? []) : [])))
+  const kept = new Map<string, DeleteFileRef>()
+  for (const input of inputs) {
+    const hasVector = vectors.has(input.file.filePath)
+    for (const ref of positionDeletes(input)) {
+      const isReplaced = hasVector && referencedDataFile(ref.file) !== undefined
+      if (!isReplaced) kept.set(`${fileKey(ref.file)} ${ref.sequenceNumber}`, ref)
+    }
+  }
+  const index = new DeleteIndex(metadata, [...kept.values(), ...added])
+  return inputs.map((input) => {
+    const deletes = index.deletesFor(input.file, input.task.sequenceNumber)
+    return { ...input, task: { ...input.task, deletes } }
+  })
+}
+
+interface Fingerprint {
+  readonly rows: number
+  readonly hash: string
+}
+
+const NO_ROWS: Fingerprint = { rows: 0, hash: '0' }
+
+/** The positions of the rows that are left in each input, as a number and a sum of hashes. */
+async function fingerprints(run: DuckDbRun, source: RowSource): Promise<ReadonlyMap<number, Fingerprint>> {
+  const rows = await run.rows(`
+    SELECT ${inputOfKey('p')} AS f, count(*) AS rows, sum(hash(p)::HUGEINT)::VARCHAR AS hash
+    FROM (${source.liveRows({ fields: [], withPosition: true })}) AS s GROUP BY f`)
+  return new Map(rows.map(({ f, rows: count, hash }) => [Number(f), { rows: Number(count), hash: textOf(hash) }]))
+}
