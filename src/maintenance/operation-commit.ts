@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { type ChangeOutcome, type CommittedChange, type Stage, tryCommitTable } from '../catalog/commit-table.ts'
+import { type IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { StagedChange } from '../iceberg/update/table-update.ts'
 import { type OperationHooks, requireUnchanged } from './operation-hooks.ts'
@@ -52,4 +53,40 @@ export async function tryCommitChange<S extends StagedChange>(
   })
   if (outcome.kind === 'committed') hooks?.onCommitted?.(outcome.table)
   return outcome
+}
+
+/** What a commit became whose stage may find that its files are out of date. */
+export type ChecksOutcome<S> =
+  | { readonly kind: 'committed'; readonly staged: S }
+  /** Nothing was committed: with the conflict, the operation can plan again. */
+  | { readonly kind: 'refused'; readonly error: unknown; readonly conflict: IcebergError | undefined }
+  /** Every file must be kept. */
+  | { readonly kind: 'unknown'; readonly error: unknown }
+
+/** Wraps a refusal by the stage: staging the same files again cannot help, so the commit must not retry it. */
+class StageRefusedError extends Error {
+  readonly conflict: IcebergError
+
+  constructor(conflict: IcebergError) {
+    super(conflict.message, { cause: conflict })
+    this.conflict = conflict
+  }
+}
+
+/** Commits as {@link tryCommitChange}, but does not stage again what the stage itself refused with `COMMIT_CONFLICT`. */
+export async function commitChecked<S extends StagedChange>(
+  run: OperationRun,
+  stage: (fresh: Table) => Promise<S>,
+): Promise<ChecksOutcome<S>> {
+  const outcome = await tryCommitChange(run, async (fresh) => {
+    try {
+      return await stage(fresh)
+    } catch (error) {
+      throw isIcebergError(error, 'COMMIT_CONFLICT') ? new StageRefusedError(error) : error
+    }
+  })
+  if (outcome.kind === 'committed') return { kind: 'committed', staged: outcome.staged }
+  const { kind, error } = outcome
+  if (kind === 'unknown') return { kind, error }
+  return { kind, error, conflict: error instanceof StageRefusedError ? error.conflict : undefined }
 }

@@ -3,7 +3,7 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import { loadManifests } from '../../iceberg/manifest/cache.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { locationKey } from '../../iceberg/io/location-identity.ts'
-import { currentSnapshot, propertyCount } from '../../iceberg/metadata/metadata.ts'
+import { currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
@@ -18,6 +18,7 @@ import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from '../comp
 import { parseCompactionOptions } from '../compaction/options.ts'
 import type { CompactionOptions } from '../compaction/options.ts'
 import { compilePartitionFilter } from '../compaction/partition-filter.ts'
+import { deleteFileTargetBytes, deleteGranularity } from './delete-properties.ts'
 
 /** Position delete files that are merged into one or a few. */
 export interface DeleteGroup {
@@ -54,12 +55,8 @@ export interface DeleteRewritePlan {
 
 type Request = Readonly<Record<string, unknown>>
 
-const TARGET_PROPERTY = 'write.delete.target-file-size-bytes'
-const DEFAULT_TARGET_BYTES = 67_108_864
-const MIN_TARGET_BYTES = 100
 /** Delete files times data files that they may be about, in one group: the engine looks at each pair. */
 const MAX_PAIRS = 1_000_000
-const GRANULARITY_PROPERTY = 'write.delete.granularity'
 /** Names and meanings are those of compaction. */
 const FIELDS: ReadonlySet<string> = new Set(['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'])
 
@@ -135,14 +132,7 @@ function parseOptions(request: Request, metadata: TableMetadata): CompactionOpti
     throw new IcebergError('INVALID_ARGUMENT', `${field} is not an option of a rewrite of position deletes`)
   }
   if (request['target_file_size_bytes'] !== undefined) return parseCompactionOptions(request, {})
-  const target = propertyCount(metadata, TARGET_PROPERTY, DEFAULT_TARGET_BYTES)
-  // smaller ones leave no room between the sizes that are derived from it
-  if (target < MIN_TARGET_BYTES) {
-    throw new IcebergError(
-      'INVALID_METADATA',
-      `the table property ${TARGET_PROPERTY} is ${target}: set a size in bytes`,
-    )
-  }
+  const target = deleteFileTargetBytes(metadata)
   return parseCompactionOptions({ ...request, target_file_size_bytes: target }, {})
 }
 
@@ -167,7 +157,7 @@ class DeletePools {
 
   constructor(metadata: TableMetadata, scopes: PartitionScopes, dataFiles: readonly LiveDataFile[]) {
     this.#scopes = scopes
-    this.#isByFile = metadata.properties[GRANULARITY_PROPERTY]?.toLowerCase() !== 'partition'
+    this.#isByFile = deleteGranularity(metadata) !== 'partition'
     for (const live of dataFiles) {
       push(this.#byScope, scopes.keyOf(live.dataFile), live)
       push(this.#byKey, locationKey(live.dataFile.filePath), live)

@@ -1,6 +1,6 @@
 import type { Engine, RewriteDeletesResult } from '../../engines/engine.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
@@ -10,7 +10,7 @@ import type { StagedSnapshot } from '../../iceberg/update/stage/snapshot-produce
 import { stageDeleteRewrite } from '../../iceberg/update/stage/stage-delete-rewrite.ts'
 import type { CompactionProgress } from '../compaction/progress.ts'
 import { deleteFiles } from '../file-deletion.ts'
-import { loadTarget, type OperationRun, type OperationTarget, tryCommitChange } from '../operation-commit.ts'
+import { commitChecked, loadTarget, type OperationRun, type OperationTarget } from '../operation-commit.ts'
 import type { OperationHooks } from '../operation-hooks.ts'
 import { type DeleteGroup, type DeleteRewritePlan, planDeleteRewrite, type SkippedDeletes } from './plan.ts'
 
@@ -180,16 +180,6 @@ async function requireSound(io: Table['io'], { deletes }: DeleteGroup, result: R
   }
 }
 
-/** Wraps a refusal by the stage: staging the same files again cannot help, so the commit must not retry it. */
-class RewriteRefusedError extends Error {
-  readonly conflict: IcebergError
-
-  constructor(conflict: IcebergError) {
-    super(conflict.message, { cause: conflict })
-    this.conflict = conflict
-  }
-}
-
 interface Merged {
   readonly plan: DeleteRewritePlan
   readonly merged: readonly MergedGroup[]
@@ -203,28 +193,24 @@ async function commit(
 ): Promise<StagedSnapshot | IcebergError> {
   const { baseSnapshotId: startingSnapshotId, baseSequenceNumber: startingSequenceNumber, needless } = plan
   if (startingSnapshotId === undefined) throw new IcebergError('INVALID_METADATA', 'the table has no current snapshot')
-  const outcome = await tryCommitChange({ ...input, loaded: table }, async (fresh) => {
-    try {
-      return await stageDeleteRewrite(fresh, {
-        startingSnapshotId,
-        startingSequenceNumber,
-        groups: merged.map(({ group, result }) => ({
-          merged: group.deletes,
-          added: result.files,
-          sequenceNumber: group.sequenceNumber,
-          droppedPaths: result.droppedPaths,
-        })),
-        needless,
-        operationId: input.operationId,
-      })
-    } catch (error) {
-      throw isIcebergError(error, 'COMMIT_CONFLICT') ? new RewriteRefusedError(error) : error
-    }
-  })
+  const outcome = await commitChecked({ ...input, loaded: table }, (fresh) =>
+    stageDeleteRewrite(fresh, {
+      startingSnapshotId,
+      startingSequenceNumber,
+      groups: merged.map(({ group, result }) => ({
+        merged: group.deletes,
+        added: result.files,
+        sequenceNumber: group.sequenceNumber,
+        droppedPaths: result.droppedPaths,
+      })),
+      needless,
+      operationId: input.operationId,
+    }),
+  )
   if (outcome.kind === 'committed') return outcome.staged
   if (outcome.kind === 'refused') {
     await discard(table, merged)
-    if (outcome.error instanceof RewriteRefusedError) return outcome.error.conflict
+    if (outcome.conflict !== undefined) return outcome.conflict
   }
   throw outcome.error
 }
