@@ -15,6 +15,8 @@ export interface TableHealthTable {
   total_size_bytes: number
   small_file_count: number
   delete_file_count: number
+  /** Of these, files with equality deletes. */
+  equality_delete_file_count: number
   /** Deleted records per million records. */
   deleted_ppm: number
   snapshot_count: number

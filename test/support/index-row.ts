@@ -16,6 +16,7 @@ export function indexRow(name: string, columns: Partial<TableHealthTable> = {}):
     total_size_bytes: 1,
     small_file_count: 0,
     delete_file_count: 0,
+    equality_delete_file_count: 0,
     deleted_ppm: 0,
     snapshot_count: 1,
     manifest_count: 1,

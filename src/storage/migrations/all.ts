@@ -21,6 +21,7 @@ import { notebookTokens } from './notebooks/0020-notebook-tokens.ts'
 import { signedAlerts } from './alerts/0021-signed-alerts.ts'
 import { toldConditions } from './alerts/0022-told-conditions.ts'
 import { pendingConditions } from './alerts/0023-pending-conditions.ts'
+import { equalityDeletes } from './0024-equality-deletes.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -48,4 +49,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [21, signedAlerts],
   [22, toldConditions],
   [23, pendingConditions],
+  [24, equalityDeletes],
 ])

@@ -142,6 +142,7 @@ function poorTable(at: number): TableHealthTable {
     total_size_bytes: 1,
     small_file_count: 1,
     delete_file_count: 0,
+    equality_delete_file_count: 0,
     deleted_ppm: 0,
     snapshot_count: 1,
     manifest_count: 1,
