@@ -103,29 +103,30 @@ function requireFitting(
 
 /** Keys of the converted files. Every live entry of such a file must have a sequence number that the conversion accounts for. */
 function requireLive({ converted }: DeleteConversionOptions, deletes: readonly DeleteManifest[]): Set<string> {
-  const planned = new Map<string, Set<number>>()
-  for (const { file, sequenceNumber } of converted) {
-    if (file.content !== 'equality-deletes') throw invalid(`${file.filePath} has no equality deletes`)
-    const key = fileKey(file)
-    planned.set(key, (planned.get(key) ?? new Set()).add(sequenceNumber))
-  }
-  const live = new Map<string, Set<number>>()
-  for (const { dataFile, sequenceNumber } of deletes.flatMap(({ entries }) => entries)) {
-    const key = fileKey(dataFile)
-    if (!planned.has(key)) continue
-    if (dataFile.content !== 'equality-deletes') {
-      throw new IcebergError('INVALID_METADATA', `${dataFile.filePath} is listed as two kinds of delete file`)
-    }
-    live.set(key, (live.get(key) ?? new Set()).add(sequenceNumber))
-  }
+  const planned = sequenceNumbers(converted)
+  const entries = deletes.flatMap((manifest) => manifest.entries).map((entry) => ({ ...entry, file: entry.dataFile }))
+  const live = sequenceNumbers(entries.filter(({ file }) => planned.has(fileKey(file))))
   for (const { file } of converted) {
     const [then, now] = [planned.get(fileKey(file)), live.get(fileKey(file))]
     if (now === undefined) throw conflict(`the equality delete file ${file.filePath} is no longer in the table`)
-    if (then === undefined || then.size !== now.size || [...now].some((number) => !then.has(number))) {
+    if (then?.size !== now.size || [...now].some((number) => !then.has(number))) {
       throw conflict(`the equality delete file ${file.filePath} was added again`)
     }
   }
   return new Set(planned.keys())
+}
+
+/** Sequence numbers of equality delete files by key: a table may list a file several times. */
+function sequenceNumbers(refs: readonly DeleteFileRef[]): ReadonlyMap<string, ReadonlySet<number>> {
+  const numbers = new Map<string, Set<number>>()
+  for (const { file, sequenceNumber } of refs) {
+    if (file.content !== 'equality-deletes') {
+      throw new IcebergError('INVALID_METADATA', `${file.filePath} is listed as another kind of delete file too`)
+    }
+    const key = fileKey(file)
+    numbers.set(key, (numbers.get(key) ?? new Set()).add(sequenceNumber))
+  }
+  return numbers
 }
 
 /**
