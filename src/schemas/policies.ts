@@ -6,6 +6,7 @@ import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableNam
 import { savings } from './tables/receipt.ts'
 import {
   compactRequest,
+  convertDeletesRequest,
   expireRequest,
   removeOrphansRequest,
   rewriteDeletesRequest,
@@ -25,6 +26,7 @@ const RUN = { table: true, dry_run: true, plan_id: true } as const
 
 const OPTIONS = {
   compact: compactRequest.omit(RUN),
+  convert_deletes: convertDeletesRequest.omit(RUN),
   rewrite_position_deletes: rewriteDeletesRequest.omit(RUN),
   rewrite_manifests: rewriteManifestsRequest.omit(RUN),
   expire: expireRequest.omit({ ...RUN, snapshot_ids: true, delete_foreign_files: true, older_than: true }),
@@ -34,6 +36,7 @@ const OPTIONS = {
 /** An operation of a policy, with the options that it has as a request, except times and table. */
 export const policyOperation = z.discriminatedUnion('operation', [
   member('compact'),
+  member('convert_deletes'),
   member('rewrite_position_deletes'),
   member('rewrite_manifests'),
   member('expire'),
@@ -49,6 +52,7 @@ const when = z
     health_below: z.int().min(1).max(100).optional(),
     small_files_over: count.optional(),
     delete_ratio_over: z.number().min(0).max(1).optional(),
+    equality_delete_files_over: count.optional(),
     snapshots_over: count.optional(),
     commits_since_last_over: count.optional().meta({
       description: 'Commits since the last run of this operation on the table by this policy',

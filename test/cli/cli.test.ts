@@ -288,6 +288,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
   it.each([
     ['compact demo.events --rewrite-all', /^would rewrite data files +1\n.*^would read rows +\d+$/ms],
     ['expire demo.events --retain-last 1', /^would expire snapshots +\d+\n/m],
+    ['convert-deletes demo.events', /^would convert delete files +0\n/m],
     ['rewrite-position-deletes demo.events --rewrite-all', /^would rewrite delete files +\d+\n/m],
     ['rewrite-manifests demo.events', /^would rewrite manifests +\d+\n/m],
     ['remove-orphans demo.events', /^would delete files +0\n/m],

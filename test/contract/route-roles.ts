@@ -66,6 +66,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/evolve/add-column': 'DataEngineer',
   'post /api/evolve/rename-column': 'DataEngineer',
   'post /api/evolve/drop-column': 'DataEngineer',
+  'post /api/convert-deletes': 'DataEngineer',
   'post /api/rewrite-position-deletes': 'DataEngineer',
   'post /api/rewrite-manifests': 'DataEngineer',
   'post /api/remove-orphans': 'LeadDataEngineer',

@@ -56,6 +56,7 @@ const settings = fc
         health_below: fc.integer({ min: 1, max: 100 }),
         small_files_over: fc.nat(),
         delete_ratio_over: fc.integer({ min: 0, max: 100_000 }).map((part) => part / 100_000),
+        equality_delete_files_over: fc.nat(),
         snapshots_over: fc.nat(),
         commits_since_last_over: fc.nat(),
         schedule: fc.record({ cron: fc.constantFrom('0 3 * * *', '*/5 1-3 * * mon'), timezone: zone }),

@@ -27,6 +27,7 @@ export const bulk = {
     `${ended} of ${all} operations have ended. They continue if you close this.`,
   allEnded: (succeeded: string, all: string) => `${succeeded} of ${all} operations succeeded.`,
   compact: (files: string, to: string, bytes: string) => `${files} → ${to}, ${bytes}`,
+  conversion: (files: string, bytes: string) => `${files}, ${bytes} read`,
   deletes: (files: string, to: string, bytes: string) => `${files} → ${to}, ${bytes}`,
   manifests: (from: string, to: string) => `${from} → ${to}`,
   expire: (snapshots: string, files: string) => `${snapshots}, ${files} deleted`,

@@ -45,6 +45,8 @@ export const operationStrings = {
   effects: {
     compact: (from: number, to: number) => `${formatPlural(from, 'file')} to ${formatCount(to)}`,
     expire: (count: number) => formatPlural(count, 'snapshot'),
+    convertDeletes: (files: number, rows: number) =>
+      `${formatPlural(files, 'equality delete file')} to ${formatPlural(rows, 'position')}`,
     rewriteDeletes: (from: number, to: number) => `${formatPlural(from, 'delete file')} to ${formatCount(to)}`,
     rewriteManifests: (from: number, to: number) => `${formatPlural(from, 'manifest')} to ${formatCount(to)}`,
     removeOrphans: (count: number) => `${formatPlural(count, 'file')} removed`,

@@ -46,6 +46,8 @@ export const about = {
   add_column: 'Adds an optional column. No files are rewritten. The column is null in existing rows.',
   rename_column: 'Renames a column. Its data and field ID do not change. Queries that use the old name fail.',
   drop_column: 'Removes a column from the schema. Its data stays in the files but can no longer be queried.',
+  convert_deletes:
+    'Replaces equality deletes by position deletes or deletion vectors, so that queries no longer compare each row with deleted keys. Query results do not change.',
   rewrite_position_deletes:
     'Merges small position delete files and drops those that delete nothing, so that queries open fewer files. Query results do not change.',
   rewrite_manifests: 'Merges small manifests, so that query planning reads fewer files. No data file is changed.',
@@ -165,6 +167,12 @@ export const details = {
   added_manifests_count: 'Manifests written',
   rewritten_delete_files_count: 'Delete files merged or dropped',
   added_delete_files_count: 'Delete files written',
+  converted_delete_files_count: 'Equality delete files removed',
+  converted_deletes_count: 'Keys in these files',
+  converted_rows_count: 'Deleted rows found',
+  converted_bytes_count: 'Size of these files',
+  searched_data_files_count: 'Data files searched',
+  read_bytes_count: 'Bytes read',
   dangling_delete_files_count: 'Dangling delete files dropped',
   rewritten_deletes_count: 'Deletes read',
   added_deletes_count: 'Deletes written',

@@ -8,6 +8,7 @@ import {
   dropColumnFields,
   expireRequest,
   renameColumnFields,
+  convertDeletesRequest,
   rewriteDeletesRequest,
   rewriteManifestsRequest,
 } from '../../schemas/tables/maintenance.ts'
@@ -69,6 +70,7 @@ export const planTools: readonly AgentTool[] = [
 /** What the agent may fill in of each request. */
 const INPUTS: { readonly [Kind in ProposableKind]: z.ZodObject } = {
   compact: compactInput,
+  convert_deletes: convertDeletesRequest.omit(service),
   rewrite_position_deletes: rewriteDeletesRequest.omit(service),
   rewrite_manifests: rewriteManifestsRequest.omit(service),
   expire: expireInput,

@@ -12,6 +12,8 @@ export function describePlan(kind: ProposableKind, tableName: string, plan: Plan
       return describeCompaction(table, plan)
     case 'expire':
       return describeExpiry(table, plan)
+    case 'convert_deletes':
+      return describeConversion(table, plan)
     case 'rewrite_position_deletes':
       return describeDeleteRewrite(table, plan)
     case 'rewrite_manifests': {
@@ -33,6 +35,16 @@ function describeCompaction(table: string, plan: PlanDetails): string | undefine
   if (files === 0) return undefined
   const size = formatBytes(numberOf(plan, 'rewritten_bytes_count'))
   return `Rewrite ${plural(files, 'data file')} (${size}) of ${table} into ${count(numberOf(plan, 'added_data_files_count'))}`
+}
+
+function describeConversion(table: string, plan: PlanDetails): string | undefined {
+  const dangling = numberOf(plan, 'dangling_delete_files_count')
+  const converted = numberOf(plan, 'converted_delete_files_count') - dangling
+  const dropped = `drop ${plural(dangling, 'delete file')} that no data file needs`
+  if (converted === 0) return dangling === 0 ? undefined : `In ${table}, ${dropped}`
+  const searched = plural(numberOf(plan, 'searched_data_files_count'), 'data file')
+  const into = `Convert ${plural(converted, 'equality delete file')} of ${table} after a search of ${searched} (${formatBytes(numberOf(plan, 'read_bytes_count'))} in total)`
+  return dangling === 0 ? into : `${into}, and ${dropped}`
 }
 
 function describeDeleteRewrite(table: string, plan: PlanDetails): string | undefined {

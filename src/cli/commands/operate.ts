@@ -85,6 +85,7 @@ const ARGUMENTS: { readonly [Kind in RequestedKind]?: readonly FieldOf<Kind>[] }
 /** Command lines for the help. */
 const EXAMPLES: Readonly<Record<RequestedKind, readonly string[]>> = {
   compact: ['lockhouse compact demo.events --dry-run', 'lockhouse compact demo.events'],
+  convert_deletes: ['lockhouse convert-deletes demo.events --dry-run'],
   rewrite_position_deletes: ['lockhouse rewrite-position-deletes demo.events --dry-run'],
   rewrite_manifests: ['lockhouse rewrite-manifests demo.events'],
   expire: ['lockhouse expire demo.events --retain-last 5 --dry-run', 'lockhouse expire demo.events --yes'],
@@ -239,7 +240,10 @@ const KNOWN_AFTERWARDS: ReadonlySet<string> = new Set([
 /** What a finished operation has done, as what a plan would do. */
 const WOULD: Readonly<Record<string, string>> = {
   rewritten: 'would rewrite',
+  converted: 'would convert',
   added: 'would add',
+  read: 'would read',
+  searched: 'would search',
   removed: 'would remove',
   deleted: 'would delete',
   expired: 'would expire',

@@ -6,6 +6,7 @@ export interface PolicyConditions {
   readonly health_below?: number | undefined
   readonly small_files_over?: number | undefined
   readonly delete_ratio_over?: number | undefined
+  readonly equality_delete_files_over?: number | undefined
   readonly snapshots_over?: number | undefined
   readonly commits_since_last_over?: number | undefined
   readonly schedule?: PolicySchedule | undefined
@@ -16,6 +17,7 @@ export interface TableFigures {
   readonly score: number | undefined
   readonly smallFiles: number
   readonly deleteRatio: number
+  readonly equalityDeleteFiles: number
   readonly snapshots: number
   /** Grows by one with each commit that adds a snapshot. */
   readonly sequenceNumber: number
@@ -42,6 +44,7 @@ export function dueBecause(
   return (
     over(table.smallFiles, when.small_files_over, (n) => `${count(n)} small files`) ??
     over(table.deleteRatio, when.delete_ratio_over, (ratio) => `${percent(ratio)} deleted rows`) ??
+    over(table.equalityDeleteFiles, when.equality_delete_files_over, (n) => `${count(n)} equality delete files`) ??
     over(table.snapshots, when.snapshots_over, (n) => `${count(n)} snapshots`) ??
     over(commits, when.commits_since_last_over, (n) => `${count(n)} commits since the last run`) ??
     scheduledSince(when.schedule, { fromMs: history.scheduledFromMs, nowMs })

@@ -35,18 +35,32 @@ export interface ProjectedDeleteRewrite {
   readonly scoreAfter: number
 }
 
+/** What converting equality deletes would do. */
+export interface ProjectedConversion {
+  readonly convertedFiles: number
+  /** Of these, files that no data file needs. */
+  readonly danglingFiles: number
+  /** At most as many position delete files or deletion vectors. */
+  readonly addedFiles: number
+  /** Data files whose rows are compared with the deletes. */
+  readonly searchedFiles: number
+  readonly readBytes: number
+  readonly scoreAfter: number
+}
+
 export interface Projections {
   readonly compaction?: ProjectedCompaction
   /** Why the table cannot be compacted although it should be. */
   readonly compactionRefused?: string
   readonly expiry?: ProjectedExpiry
   readonly manifests?: ProjectedManifestRewrite
+  readonly conversion?: ProjectedConversion
   readonly deletes?: ProjectedDeleteRewrite
 }
 
 /** Minimum number of expirable snapshots for a recommendation. */
 const MIN_EXPIRABLE = 10
-/** Minimum number of position delete files after a compaction for a recommendation; as `min_input_files` of their rewrite. */
+/** Minimum number of delete files of a kind after a compaction for a recommendation; as `min_input_files` of their rewrite. */
 const MIN_REMAINING_DELETES = 5
 
 /** Why compacting helps, in one sentence with numbers. */
@@ -71,6 +85,22 @@ export function explainExpiry(facts: TableHealthFacts, { expiredSnapshots }: Pro
 /** Why merging manifests helps, in one sentence with numbers. */
 export function explainManifestRewrite(projected: ProjectedManifestRewrite): string {
   return `${plural(projected.rewrittenManifests, 'small manifest')} become ${count(projected.addedManifests)}, so that planning a query reads fewer files`
+}
+
+/** Why converting equality deletes helps, in one sentence with numbers. */
+export function explainConversion(projected: ProjectedConversion): string {
+  const { convertedFiles, danglingFiles, searchedFiles, readBytes } = projected
+  const files = plural(convertedFiles, 'equality delete file')
+  if (danglingFiles === convertedFiles) return `${files} would be dropped, because no data file needs them`
+  return (
+    `${files} would be replaced by the positions of the deleted rows, so that a query no longer compares each row with all keys; ` +
+    `finding them reads ${plural(searchedFiles, 'data file')} (${formatBytes(readBytes)} in total)`
+  )
+}
+
+/** Whether to recommend converting equality deletes: a compaction that is recommended anyway must leave enough of them. */
+export function isWorthConverting(facts: TableHealthFacts, remaining: TableHealthFacts | undefined): boolean {
+  return (remaining ?? facts).equalityDeletes.count >= MIN_REMAINING_DELETES
 }
 
 /** Why merging position delete files helps, in one sentence with numbers. */
@@ -116,6 +146,9 @@ export function recommend(facts: TableHealthFacts, score: HealthScore, projectio
   if (projections.compactionRefused !== undefined) {
     steps.push(`Compaction is not possible: ${projections.compactionRefused}.`)
   }
+  if (projections.conversion !== undefined) {
+    steps.push(`Convert equality deletes: ${explainConversion(projections.conversion)}.`)
+  }
   if (projections.deletes !== undefined) {
     steps.push(`Rewrite position deletes: ${explainDeleteRewrite(projections.deletes)}.`)
   }
@@ -128,8 +161,9 @@ export function recommend(facts: TableHealthFacts, score: HealthScore, projectio
 }
 
 function noData(projections: Projections, facts: TableHealthFacts): string {
-  const { deletes, expiry } = projections
+  const { conversion, deletes, expiry } = projections
   const steps = [
+    ...(conversion === undefined ? [] : [`convert equality deletes: ${explainConversion(conversion)}`]),
     ...(deletes === undefined ? [] : [`rewrite position deletes: ${explainDeleteRewrite(deletes)}`]),
     ...(expiry === undefined ? [] : [`expire snapshots: ${explainExpiry(facts, expiry)}`]),
   ]

@@ -82,6 +82,31 @@ export const OPERATIONS = {
       ],
     },
   },
+  convert_deletes: {
+    summary: 'Replace equality deletes by position deletes or deletion vectors of the rows that they remove',
+    request: {
+      id: 'convertDeletes',
+      path: '/api/convert-deletes',
+      minRole: 'DataEngineer',
+      fields: ['where'],
+    },
+    risk: 'change',
+    figures: ['converted_delete_files_count', 'added_delete_files_count', 'read_bytes_count'],
+    canBeEmpty: true,
+    changesScans: true,
+    byHealth: true,
+    byPolicy: true,
+    inBulk: true,
+    tool: {
+      name: 'convert_deletes',
+      title: 'Convert equality deletes',
+      examples: [
+        'Convert the equality deletes of {table}',
+        'Convert the deletes of {table} to deletion vectors',
+        'Replace the equality deletes of {table} by position deletes',
+      ],
+    },
+  },
   rewrite_position_deletes: {
     summary: 'Merge small position delete files and drop those that delete nothing',
     request: {
@@ -294,6 +319,12 @@ export function isWithoutEffect(kind: OperationKind, details: Readonly<Record<st
   const [first = ''] = figures
   const refs = details['removed_refs'] // expiry also removes branches and tags that are too old
   return canBeEmpty === true && details[first] === 0 && !(Array.isArray(refs) && refs.length > 0)
+}
+
+/** Bytes that an operation reads, from its preview, its result or a projection; undefined when they have no such figure. */
+export function readBytes(figures: Readonly<Record<string, unknown>>): number | undefined {
+  const bytes = figures['rewritten_bytes_count'] ?? figures['read_bytes_count']
+  return typeof bytes === 'number' ? bytes : undefined
 }
 
 /** Why the embedded engine does the work of a service without Spark (`engine_reason`). */

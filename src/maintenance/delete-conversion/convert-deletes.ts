@@ -43,8 +43,8 @@ export interface ConversionDetails {
   readonly converted_delete_files_count: number
   /** New position delete files (version 2) or deletion vectors (version 3). */
   readonly added_delete_files_count: number
-  /** Bytes of the data files whose rows were compared with the deletes. */
-  readonly searched_bytes_count: number
+  /** Bytes of the converted files, and of the data files whose rows were compared with them. */
+  readonly read_bytes_count: number
   readonly searched_data_files_count: number
   readonly converted_bytes_count: number
   readonly added_bytes_count?: number
@@ -53,7 +53,7 @@ export interface ConversionDetails {
   /** Rows of the removed files, which are keys. */
   readonly converted_deletes_count: number
   /** Rows of the table that the keys removed, and that positions remove now. */
-  readonly rows_deleted?: number
+  readonly converted_rows_count?: number
   readonly groups_count: number
   readonly base_snapshot_id: string | null
   readonly snapshot_id: string | null
@@ -224,12 +224,13 @@ function newPaths(results: readonly ConvertDeletesResult[]): readonly string[] {
 
 function planned(plan: ConversionPlan): ConversionDetails {
   const base = plan.baseSnapshotId?.toString() ?? null
+  const convertedBytes = sum(plan.converted, ({ file }) => file.fileSizeInBytes)
   return {
     converted_delete_files_count: plan.converted.length,
     added_delete_files_count: plan.output.expectedCount,
-    searched_bytes_count: searchedBytes(plan),
+    read_bytes_count: convertedBytes + searchedBytes(plan),
     searched_data_files_count: sum(plan.groups, ({ inputs }) => inputs.length),
-    converted_bytes_count: sum(plan.converted, ({ file }) => file.fileSizeInBytes),
+    converted_bytes_count: convertedBytes,
     dangling_delete_files_count: plan.needlessCount,
     converted_deletes_count: sum(plan.converted, ({ file }) => file.recordCount),
     groups_count: plan.groups.length,
@@ -250,7 +251,7 @@ function done(
     ...planned(plan),
     added_delete_files_count: deletes.length,
     added_bytes_count: [...sizes.values()].reduce((total, bytes) => total + bytes, 0),
-    rows_deleted: sum(results, ({ rowsDeleted }) => rowsDeleted),
+    converted_rows_count: sum(results, ({ rowsDeleted }) => rowsDeleted),
     snapshot_id: snapshotId.toString(),
   }
 }

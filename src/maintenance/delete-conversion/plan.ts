@@ -2,7 +2,7 @@ import { requirePlain } from '../../iceberg/metadata/encryption.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { loadManifests } from '../../iceberg/manifest/cache.ts'
-import { locationKey } from '../../iceberg/metadata/location-identity.ts'
+import { locationKey } from '../../iceberg/io/location-identity.ts'
 import { currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
@@ -143,21 +143,31 @@ function findObstacles({ all, deletes, tasks }: Candidates): ReadonlyMap<string,
     const reason = unreadable(file, 'delete files')
     if (reason !== undefined) obstacles.set(locationKey(file.filePath), reason)
   }
+  const twice = listedTwice(tasks)
+  for (const { dataFile, deletes: applying } of tasks) {
+    const isTwice = twice.has(locationKey(dataFile.filePath))
+    const obstacle = isTwice ? LISTED_TWICE : (unreadable(dataFile, 'data files') ?? unreadablePositions(applying))
+    if (obstacle === undefined) continue
+    for (const { file } of applying) {
+      const key = locationKey(file.filePath)
+      if (!obstacles.has(key)) obstacles.set(key, obstacle)
+    }
+  }
+  return obstacles
+}
+
+const LISTED_TWICE = 'the table lists one of their data files twice'
+
+/** Keys of data files with more than one entry: a position would delete a row of each. */
+function listedTwice(tasks: readonly FileScanTask[]): ReadonlySet<string> {
   const seen = new Set<string>()
   const twice = new Set<string>()
   for (const { dataFile } of tasks) {
     const key = locationKey(dataFile.filePath)
-    ;(seen.has(key) ? twice : seen).add(key)
+    if (seen.has(key)) twice.add(key)
+    seen.add(key)
   }
-  for (const { dataFile, deletes: applying } of tasks) {
-    const isTwice = twice.has(locationKey(dataFile.filePath))
-    const reason = isTwice ? 'the table lists one of their data files twice' : unreadable(dataFile, 'data files')
-    const obstacle = reason ?? unreadablePositions(applying)
-    if (obstacle === undefined) continue
-    for (const { file } of applying)
-      if (!obstacles.has(locationKey(file.filePath))) obstacles.set(locationKey(file.filePath), obstacle)
-  }
-  return obstacles
+  return twice
 }
 
 function unreadablePositions(deletes: readonly DeleteFileRef[]): string | undefined {

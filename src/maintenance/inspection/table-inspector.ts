@@ -2,16 +2,19 @@ import { LRUCache } from 'lru-cache'
 
 import {
   explainCompaction,
+  explainConversion,
   explainDeleteRewrite,
   explainExpiry,
   explainManifestRewrite,
   isWorthCompacting,
+  isWorthConverting,
   isWorthExpiring,
   isWorthMergingDeletes,
   recommend,
 } from '../../domain/tables/health-advice.ts'
 import type {
   ProjectedCompaction,
+  ProjectedConversion,
   ProjectedDeleteRewrite,
   ProjectedExpiry,
   ProjectedManifestRewrite,
@@ -32,6 +35,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { planExpiry } from '../../iceberg/update/expire-snapshots.ts'
 import { projectCompaction } from './projection.ts'
 import type { CompactionProjection, CompactionRefused } from './projection.ts'
+import { type ConversionProjection, projectConversion } from '../delete-conversion/projection.ts'
 import { type DeleteRewriteProjection, projectDeleteRewrite } from '../position-deletes/projection.ts'
 import { planManifestRewrite } from '../manifests/rewrite-manifests.ts'
 import { sumTableFiles } from '../table-files.ts'
@@ -69,6 +73,7 @@ interface Inspection {
   readonly facts: TableHealthFacts
   readonly partitions: readonly PartitionRow[]
   readonly compaction: CompactionProjection | CompactionRefused | undefined
+  readonly conversion: ConversionProjection | undefined
   readonly deletes: DeleteRewriteProjection | undefined
   readonly manifests: readonly ManifestFile[]
 }
@@ -124,6 +129,7 @@ async function readTable(table: Table, known: ManifestTotalsByFile): Promise<Omi
     facts: files.facts,
     partitions: files.partitions,
     compaction: await projectCompaction(table, files),
+    conversion: await projectConversion(table, files.facts),
     deletes: await projectDeleteRewrite(table, files.facts),
     manifests,
   }
@@ -146,12 +152,14 @@ function report(metadata: TableMetadata, inspection: Inspection, nowMs: number):
   const { facts } = inspection
   const score = scoreTable(facts)
   const compaction = describeCompaction(inspection)
+  const conversion = describeConversion(inspection, compaction)
   const deletes = describeDeletes(inspection, compaction)
   const expiry = describeExpiry(metadata, facts, nowMs)
   const manifests = describeManifests(metadata, inspection, score)
   const projections: Projections = {
     ...(compaction && { compaction }),
     ...(inspection.compaction?.kind === 'refused' && { compactionRefused: inspection.compaction.reason }),
+    ...(conversion && { conversion }),
     ...(deletes && { deletes }),
     ...(expiry && { expiry }),
     ...(manifests && { manifests }),
@@ -168,6 +176,15 @@ function describeCompaction({ compaction }: Inspection): ProjectedCompaction | u
   if (compaction?.kind !== 'projected') return undefined
   const projected = { ...compaction, scoreAfter: scoreTable(compaction.factsAfter).score }
   return isWorthCompacting(projected) ? projected : undefined
+}
+
+function describeConversion(
+  { facts, compaction, conversion }: Inspection,
+  recommended: ProjectedCompaction | undefined,
+): ProjectedConversion | undefined {
+  const remaining = recommended && compaction?.kind === 'projected' ? compaction.factsAfter : undefined
+  if (conversion === undefined || !isWorthConverting(facts, remaining)) return undefined
+  return { ...conversion, scoreAfter: scoreTable(conversion.factsAfter).score }
 }
 
 function describeDeletes(
@@ -234,6 +251,20 @@ const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
         removed_delete_files_count: compaction.removedDeleteFiles,
         data_file_count: compaction.factsAfter.dataFiles.count,
         score: projected.scoreAfter,
+      },
+    }
+  },
+  convert_deletes(_, { conversion }) {
+    if (conversion === undefined) return undefined
+    return {
+      operation: 'convert_deletes',
+      reason: explainConversion(conversion),
+      options: {},
+      projected: {
+        converted_delete_files_count: conversion.convertedFiles,
+        added_delete_files_count: conversion.addedFiles,
+        read_bytes_count: conversion.readBytes,
+        score: conversion.scoreAfter,
       },
     }
   },

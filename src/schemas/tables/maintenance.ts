@@ -144,6 +144,9 @@ export const rewriteDeletesRequest = z.strictObject({
   rewrite_all: z.boolean().optional(),
 })
 
+/** A conversion of equality deletes. */
+export const convertDeletesRequest = z.strictObject({ ...preview, where })
+
 /** Options of Iceberg's `rewrite_manifests`. */
 export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })
 
@@ -177,6 +180,7 @@ type RequestSchema<Field extends string> = z.ZodObject<{ readonly [Name in Field
 export const OPERATION_REQUESTS = {
   compact: compactRequest,
   expire: expireRequest,
+  convert_deletes: convertDeletesRequest,
   rewrite_position_deletes: rewriteDeletesRequest,
   rewrite_manifests: rewriteManifestsRequest,
   remove_orphans: removeOrphansRequest,

@@ -1,6 +1,7 @@
 import type { Engine } from '../../engines/engine.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { OperationTarget } from '../../maintenance/operation-commit.ts'
+import type { CompactionProgress } from '../../maintenance/compaction/progress.ts'
 import type { OperationHooks } from '../../maintenance/operation-hooks.ts'
 import type { Quarantine } from '../../maintenance/quarantine/quarantine.ts'
 import type { EngineChoice, RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
@@ -43,6 +44,8 @@ export interface ActionOutcome {
   readonly base_snapshot_id: string | null
   readonly snapshot_id: string | null
   readonly rewritten_bytes_count?: number
+  /** Of an operation that reads files which stay. */
+  readonly read_bytes_count?: number
   readonly added_bytes_count?: number
   /** Which engine did it, or would; absent where there is no choice. */
   readonly engine?: EngineChoice['engine']
@@ -74,6 +77,19 @@ export function ledgerHooks(handle: ActionHandle): OperationHooks {
     onCommitted: handle.onCommitted,
   }
 }
+
+/** Reports how far a rewrite of deletes is. */
+export function reportProgress(handle: ActionHandle): (progress: DoneFiles) => void {
+  return ({ filesDone, filesTotal, bytesDone, bytesTotal }) =>
+    handle.progress({
+      files_done: filesDone,
+      files_total: filesTotal,
+      bytes_done: bytesDone,
+      bytes_total: bytesTotal,
+    })
+}
+
+type DoneFiles = Pick<CompactionProgress, 'filesDone' | 'filesTotal' | 'bytesDone' | 'bytesTotal'>
 
 /** Where an action puts the files that it removes. */
 export function quarantineIn({ quarantine, user }: ActionInput, id: string): Quarantine {

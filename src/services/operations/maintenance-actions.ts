@@ -9,6 +9,7 @@ import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '.
 import type { RestorableEntry } from './quarantine/quarantine-service.ts'
 import { type Action, type ActionInput, ledgerHooks, quarantineIn } from './action.ts'
 import { columnInUse } from './column-refusal.ts'
+import { convertDeletesAction } from './convert-deletes-action.ts'
 import { compactAction, removeOrphansAction, rewriteManifestsAction } from './engine-actions.ts'
 import { rewriteDeletesAction } from './rewrite-deletes-action.ts'
 import { requireAccepted } from './rollback-refusal.ts'
@@ -39,6 +40,7 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<OperationKind, Action>> = {
     newName: request.new_name,
   })),
   drop_column: evolution((request: Omit<DropColumnRequest, 'table'>) => ({ kind: 'drop_column', name: request.name })),
+  convert_deletes: convertDeletesAction,
   rewrite_position_deletes: rewriteDeletesAction,
   rewrite_manifests: rewriteManifestsAction,
   remove_orphans: removeOrphansAction,

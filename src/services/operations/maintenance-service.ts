@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
-import type { OperationKind } from '../../domain/tables/operations.ts'
+import { type OperationKind, readBytes } from '../../domain/tables/operations.ts'
 import { hasRole } from '../../domain/roles.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Engine } from '../../engines/engine.ts'
@@ -239,7 +239,7 @@ async function endOf(deps: MaintenanceServiceDeps, { outcome, table, newest, sta
     details: {
       ...(after === undefined ? {} : { healthAfter: after }),
       ...(outcome.snapshot_id === null ? {} : { snapshotId: outcome.snapshot_id }),
-      bytesRead: outcome.rewritten_bytes_count ?? 0,
+      bytesRead: readBytes({ ...outcome }) ?? 0,
       bytesWritten: outcome.added_bytes_count ?? 0,
     },
   }

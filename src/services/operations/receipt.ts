@@ -38,6 +38,13 @@ const FIGURES: Readonly<Record<OperationKind, ((read: Read) => ReceiptFigures) |
     bytes_freed: read('freed_bytes') ?? null,
     storage_freed_bytes: read('freed_bytes') ?? null,
   }),
+  convert_deletes: (read) => ({
+    ...NOTHING,
+    delete_files_removed: difference(read('converted_delete_files_count'), read('added_delete_files_count')),
+    bytes_freed: difference(read('converted_bytes_count'), read('added_bytes_count')),
+    storage_freed_bytes: difference(0, read('added_bytes_count')),
+    bytes_rewritten: read('converted_bytes_count') ?? null,
+  }),
   rewrite_position_deletes: (read) => ({
     ...NOTHING,
     delete_files_removed: difference(read('rewritten_delete_files_count'), read('added_delete_files_count')),

@@ -1,7 +1,7 @@
 import { isOpen, nextOpening, nextTime } from '../../domain/policies/calendar.ts'
 import { cooldownAfter, dueBecause, type TableFigures } from '../../domain/policies/due.ts'
 import { parseDuration } from '../../domain/duration.ts'
-import { operationEntry } from '../../domain/tables/operations.ts'
+import { operationEntry, readBytes } from '../../domain/tables/operations.ts'
 import type { decisionReason, PolicySettings } from '../../schemas/policies.ts'
 import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
@@ -61,6 +61,7 @@ export function figuresOf(row: TableHealthTable): TableFigures {
     score: row.score ?? undefined,
     smallFiles: row.small_file_count,
     deleteRatio: row.deleted_ppm / 1_000_000,
+    equalityDeleteFiles: row.equality_delete_file_count,
     snapshots: row.snapshot_count,
     sequenceNumber: row.sequence_number,
   }
@@ -88,7 +89,7 @@ export function assess(input: AssessInput): Assessment | undefined {
   }
   if (nowMs < (state?.not_before_ms ?? 0)) return undefined
   const action = actionOf(input)
-  if (action === undefined && isKnownWork(governing)) {
+  if (action === undefined && isKnownWork(governing, row)) {
     return { outcome: 'skipped', reason: 'nothing_to_do', detail: due }
   }
   return obstacle(input, { due, action }) ?? { outcome: 'ready', reason: 'due', detail: due, action }
@@ -137,7 +138,9 @@ export function cooldownEnd({ governing, state }: Pick<AssessInput, 'governing' 
 }
 
 /** Whether the index can tell that there is nothing to do: it knows the work of the default options. */
-export function isKnownWork({ operation, configured }: Governing): boolean {
+export function isKnownWork({ operation, configured }: Governing, row: TableHealthTable): boolean {
+  // the report leaves out what a compaction would do too, but the policy may have no compaction
+  if (operation === 'convert_deletes') return row.equality_delete_file_count === 0
   return operationEntry(operation).byHealth === true && Object.keys(configured.options ?? {}).length === 0
 }
 
@@ -148,7 +151,7 @@ export function actionOf({ governing, row }: Pick<AssessInput, 'governing' | 'ro
 
 /** Bytes that an operation would read; undefined when that is not known. */
 export function plannedBytes(action: IndexedAction | undefined): number | undefined {
-  return action?.projected['rewritten_bytes_count']
+  return action && readBytes(action.projected)
 }
 
 /** When an operation that is not due now becomes due by its schedule. */

@@ -132,7 +132,7 @@ function plannedRun({ governing, row, nowMs, calendar }: PlanInput): PlannedRun 
   const scheduled = due === undefined ? nextScheduled(governing.policy, undefined) : nowMs
   if (scheduled === undefined || scheduled > nowMs + DAY_MS) return undefined
   const action = actionOf({ governing, row })
-  if (action === undefined && isKnownWork(governing)) return undefined
+  if (action === undefined && isKnownWork(governing, row)) return undefined
   const bytes = plannedBytes(action) ?? null
   return {
     table: row.table_name,

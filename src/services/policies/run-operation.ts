@@ -2,7 +2,7 @@ import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { ErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { isWithoutEffect } from '../../domain/tables/operations.ts'
+import { isWithoutEffect, readBytes } from '../../domain/tables/operations.ts'
 import { policyUser } from '../../domain/policies/policy.ts'
 import { formatBytes } from '../../lib/text.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
@@ -160,8 +160,7 @@ async function apply(
   const preview = await maintenance.preview(operation, request, context)
   const { details } = preview
   if (isWithoutEffect(operation, details)) return skip(decision.detail)
-  const rewritten = details['rewritten_bytes_count']
-  const bytes = typeof rewritten === 'number' ? rewritten : decision.planned_bytes
+  const bytes = readBytes(details) ?? decision.planned_bytes
   if (bytesLeft !== undefined && bytes !== null && bytes > bytesLeft) {
     const detail = `${decision.detail}; it needs ${formatBytes(bytes)}, and ${formatBytes(Math.max(0, bytesLeft))} are left in this hour`
     return { outcome: 'deferred', reason: 'budget_spent', detail }

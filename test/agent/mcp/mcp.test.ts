@@ -82,6 +82,7 @@ async function sampleArguments(): Promise<typeof samples> {
     pending_approvals: {},
     compact: { table: TABLE },
     expire_snapshots: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
+    convert_deletes: { table: TABLE },
     rewrite_position_deletes: { table: TABLE, rewrite_all: true },
     rewrite_manifests: { table: TABLE },
     add_column: { table: TABLE, name: 'extra', type: 'string' },

@@ -62,6 +62,7 @@ function orders(table: string): readonly Order[] {
     { name: 'compact', args: { table, rewrite_all: true } },
     { name: 'expire_snapshots', args: { table, retain_last: 1, older_than: '2030-01-01T00:00:00Z' } },
     { name: 'expire_snapshots', args: { table } },
+    { name: 'convert_deletes', args: { table } },
     { name: 'rewrite_position_deletes', args: { table, rewrite_all: true } },
     { name: 'rewrite_manifests', args: { table } },
     { name: 'add_column', args: { table, name: 'planted', type: 'string' } },

@@ -105,6 +105,7 @@ describe('tools as models see them', () => {
     const changing = allTools.filter(({ risk }) => risk !== 'read').map(({ name, risk }) => `${name} ${risk}`)
     expect(changing).toEqual([
       'compact change',
+      'convert_deletes change',
       'rewrite_position_deletes change',
       'rewrite_manifests change',
       'expire_snapshots destructive',

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { cooldownAfter, dueBecause, type PolicyConditions } from '../../../src/domain/policies/due.ts'
 
-const TABLE = { score: 70, smallFiles: 12, deleteRatio: 0.05, snapshots: 40, sequenceNumber: 100 }
+const TABLE = {
+  score: 70,
+  smallFiles: 12,
+  deleteRatio: 0.05,
+  equalityDeleteFiles: 3,
+  snapshots: 40,
+  sequenceNumber: 100,
+}
 const NOW = Date.parse('2026-06-15T03:00:00Z')
 
 const due = (when: PolicyConditions, history = {}, table = {}) =>
@@ -19,6 +26,8 @@ describe('an operation', () => {
     [{ small_files_over: 12 }, undefined],
     [{ delete_ratio_over: 0.01 }, '5.0 % deleted rows are over 1.0 %'],
     [{ delete_ratio_over: 0.05 }, undefined],
+    [{ equality_delete_files_over: 2 }, '3 equality delete files are over 2'],
+    [{ equality_delete_files_over: 3 }, undefined],
     [{ snapshots_over: 0 }, '40 snapshots are over 0'],
     [{ commits_since_last_over: 4 }, '5 commits since the last run are over 4'],
     [{ commits_since_last_over: 5 }, undefined],

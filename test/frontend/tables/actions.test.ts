@@ -79,6 +79,7 @@ describe('forms and requests of the service', () => {
     add_column: { name: ' a.b ', type: 'string', position: 'after', after: 'x', comment: 'why' },
     rename_column: { name: 'a', new_name: 'b', force: true },
     drop_column: { name: 'a', force: true },
+    convert_deletes: { where: "day = '2026-01-01'" },
     rewrite_position_deletes: {
       where: "day = '2026-01-01'",
       target_file_size_bytes: '64 MiB',

@@ -25,7 +25,7 @@ async function convertAmongWriters(lake: ModelLake, random: Random, operationId 
   // groups of one file, or of all
   const limits = random(2) === 0 ? { bytes: 1, rows: 1, pairs: 1 } : undefined
   try {
-    const { rows_deleted: rows = 0 } = await runConversion({
+    const { converted_rows_count: rows = 0 } = await runConversion({
       catalog: lake.catalog,
       engine: shop.engine,
       identifier: TABLE,

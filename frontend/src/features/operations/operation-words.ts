@@ -40,6 +40,8 @@ function effectOf({ operation: kind, result, request }: Operation): string {
       return effects.compact(count('rewritten_data_files_count'), count('added_data_files_count'))
     case 'expire':
       return effects.expire(count('expired_snapshots_count'))
+    case 'convert_deletes':
+      return effects.convertDeletes(count('converted_delete_files_count'), count('converted_rows_count'))
     case 'rewrite_position_deletes':
       return effects.rewriteDeletes(count('rewritten_delete_files_count'), count('added_delete_files_count'))
     case 'rewrite_manifests':

@@ -15,6 +15,7 @@ export const CONDITIONS = [
   'health_below',
   'small_files_over',
   'delete_ratio_over',
+  'equality_delete_files_over',
   'snapshots_over',
   'commits_since_last_over',
 ] as const
@@ -65,6 +66,7 @@ export function emptyForm(): PolicyForm {
       health_below: '80',
       small_files_over: '',
       delete_ratio_over: '',
+      equality_delete_files_over: '',
       snapshots_over: '',
       commits_since_last_over: '',
       schedule: { cron: '', timezone: zone },
@@ -90,6 +92,7 @@ export function toForm(policy: Policy): PolicyForm {
       health_below: textOf(when.health_below),
       small_files_over: textOf(when.small_files_over),
       delete_ratio_over: textOf(when.delete_ratio_over === undefined ? undefined : toPercent(when.delete_ratio_over)),
+      equality_delete_files_over: textOf(when.equality_delete_files_over),
       snapshots_over: textOf(when.snapshots_over),
       commits_since_last_over: textOf(when.commits_since_last_over),
       schedule: when.schedule ?? empty.when.schedule,

@@ -11,6 +11,7 @@ export function conditionTexts({ when }: Policy): readonly string[] {
     when.health_below !== undefined && texts.health_below(when.health_below),
     when.small_files_over !== undefined && texts.small_files_over(when.small_files_over),
     when.delete_ratio_over !== undefined && texts.delete_ratio_over(formatPercent(when.delete_ratio_over)),
+    when.equality_delete_files_over !== undefined && texts.equality_delete_files_over(when.equality_delete_files_over),
     when.snapshots_over !== undefined && texts.snapshots_over(when.snapshots_over),
     when.commits_since_last_over !== undefined && texts.commits_since_last_over(when.commits_since_last_over),
     when.schedule !== undefined && texts.schedule(when.schedule.cron, when.schedule.timezone),

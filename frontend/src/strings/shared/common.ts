@@ -49,6 +49,7 @@ export const operations = {
     add_column: 'Add column',
     rename_column: 'Rename column',
     drop_column: 'Drop column',
+    convert_deletes: 'Convert equality deletes',
     rewrite_position_deletes: 'Rewrite position deletes',
     rewrite_manifests: 'Rewrite manifests',
     remove_orphans: 'Remove orphan files',
@@ -58,6 +59,7 @@ export const operations = {
   /** Operations that the health report recommends, as nouns. */
   nouns: {
     compact: 'compaction',
+    convert_deletes: 'equality delete conversion',
     rewrite_position_deletes: 'position delete rewrite',
     rewrite_manifests: 'manifest rewrite',
     expire: 'snapshot expiry',

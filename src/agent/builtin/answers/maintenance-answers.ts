@@ -24,6 +24,7 @@ const EXPIRY: TableChange = {
   args: expiryOptions,
 }
 const DELETES: TableChange = { tool: 'rewrite_position_deletes', operation: 'rewrite_position_deletes' }
+const CONVERSION: TableChange = { tool: 'convert_deletes', operation: 'convert_deletes' }
 const MANIFESTS: TableChange = { tool: 'rewrite_manifests', operation: 'rewrite_manifests' }
 
 const DAY_MS = 86_400_000
@@ -170,6 +171,7 @@ export const maintenanceAbilities: Readonly<Record<string, Ability>> = {
   compact: maintains(COMPACTION, true),
   plan_expiry: maintains(EXPIRY, false),
   expire_snapshots: maintains(EXPIRY, true),
+  convert_deletes: maintains(CONVERSION, true),
   rewrite_position_deletes: maintains(DELETES, true),
   rewrite_manifests: maintains(MANIFESTS, true),
 }

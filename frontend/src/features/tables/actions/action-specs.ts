@@ -137,9 +137,12 @@ const REWRITE_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) =>
   ['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'].includes(name),
 )
 
+const CONVERT_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) => name === 'where')
+
 /** The form of each action. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
   compact: { fields: COMPACT },
+  convert_deletes: { fields: CONVERT_DELETES },
   rewrite_position_deletes: { fields: REWRITE_DELETES },
   rewrite_manifests: { fields: [ENGINE] },
   expire: { fields: EXPIRE, targetField: 'snapshot_ids' },

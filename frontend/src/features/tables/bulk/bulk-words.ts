@@ -11,6 +11,8 @@ export function describePlan(kind: BulkKind, details: Details): string {
   switch (kind) {
     case 'compact':
       return words.compact(formatPlural(first, 'file'), formatCount(second), formatBytes(third))
+    case 'convert_deletes':
+      return words.conversion(formatPlural(first, 'equality delete file'), formatBytes(third))
     case 'rewrite_position_deletes':
       return words.deletes(formatPlural(first, 'delete file'), formatCount(second), formatBytes(third))
     case 'rewrite_manifests':
