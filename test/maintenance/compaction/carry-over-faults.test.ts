@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { IcebergError, isIcebergError } from '../../../src/iceberg/errors.ts'
+import { isIcebergError } from '../../../src/iceberg/errors.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { isLongRun } from '../../support/effort.ts'
+import { Faults } from '../faults.ts'
 import { TABLE } from '../memory-table.ts'
 import { Workshop } from '../real-lake.ts'
 import { ModelLake } from './model-lake.ts'
@@ -20,59 +21,6 @@ const CATALOG_CALLS = ['loadTable', 'locateTable', 'commit']
 const ENGINE_CALLS = ['rewrite', 'openRowIndex', 'locate', 'writePositionDeletes']
 /** A short run fails only each n-th call. */
 const STEP = isLongRun ? 1 : 9
-
-/** Fails one call of a compaction, by its number; calls of writers do not count. */
-class Faults {
-  #calls = 0
-  #failing = Infinity
-  #isPaused = true
-
-  /** Runs work whose `failing`-th call fails; returns whether it had so many. */
-  async run(
-    failing: number,
-    work: () => Promise<unknown>,
-  ): Promise<{ readonly hit: boolean; readonly error: unknown }> {
-    this.#calls = 0
-    this.#failing = failing
-    this.#isPaused = false
-    let error: unknown
-    try {
-      await work()
-    } catch (thrown) {
-      error = thrown
-    }
-    this.#isPaused = true
-    return { hit: this.#calls >= failing, error }
-  }
-
-  async pause(work: () => Promise<void>): Promise<void> {
-    this.#isPaused = true
-    await work()
-    this.#isPaused = false
-  }
-
-  /** The same object, some of whose methods fail when it is their turn. */
-  wrap<T extends object>(inner: T, methods: readonly string[]): T {
-    return new Proxy(inner, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name, target)
-        if (typeof value !== 'function') return value
-        return (...args: unknown[]): unknown => {
-          if (methods.includes(String(name)) && this.#isNext()) {
-            return Promise.reject(new IcebergError('IO_FAILED', `${String(name)} failed, as the test wanted`))
-          }
-          return Reflect.apply(value, target, args)
-        }
-      },
-    })
-  }
-
-  #isNext(): boolean {
-    if (this.#isPaused) return false
-    this.#calls += 1
-    return this.#calls === this.#failing
-  }
-}
 
 describe.each([2, 3] as const)('a compaction of a version %i table that carries deletes over', (formatVersion) => {
   it('loses no row and leaves no file when any of its calls fails', async () => {
