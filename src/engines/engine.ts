@@ -292,7 +292,7 @@ export interface Engine {
   rewritePositionDeletes(task: RewriteDeletesTask, options?: EngineRunOptions): Promise<RewriteDeletesResult>
   /**
    * Finds the rows that equality deletes remove, and writes position deletes or vectors of them. Keys and positions stay in the engine,
-   * which spills them to disk. `ROWS_NOT_CONSERVED` when a reader of the new deletes would see other rows.
+   * which takes the keys in parts that fit into its memory. `ROWS_NOT_CONSERVED` when a reader of the new deletes would see other rows.
    */
   convertEqualityDeletes(task: ConvertDeletesTask, options?: EngineRunOptions): Promise<ConvertDeletesResult>
   /** Reads a finished rewrite once more, to find its rows in the new files; the caller closes the index. */

@@ -24,23 +24,27 @@ const CONVERTED = 'converted'
 const PATHS = 'converted_paths'
 const NEW_POSITIONS = { table: 'position_deletes_after', prefix: 'w' }
 
+/** Temporary table with the rows of one bucket of keys. */
+const FOUND = 'found_rows'
+/** The part of the memory for the keys of a bucket: they are read, grouped, stored and joined. */
+const KEY_SHARE = 16
+
 /**
- * Converts equality deletes, in the order of events: the keys of the equality deletes are joined with the data files as every scan does;
- * the positions of the rows found are written as position deletes or vectors; the new files are read back as a scan reads them, and
- * must leave exactly the rows that the old deletes leave.
+ * Converts equality deletes, in the order of events: the keys of the equality deletes are joined with the data files as every scan does,
+ * one bucket of keys after another, so that each fits into memory; the positions of the rows found are written as position deletes or
+ * vectors; the new files are read back as a scan reads them, and must leave exactly the rows that the old deletes leave.
  */
 export async function convertEqualityDeletes(run: DuckDbRun, task: ConvertDeletesTask): Promise<ConvertDeletesResult> {
   const { io, metadata } = task
   const context = { run, io, metadata }
   const inputs = await openInputs(context, task.inputs)
-  const source = await RowSource.create(context, inputs)
-  const found = source.equalityDeletedRows() ?? 'SELECT 0::BIGINT AS k WHERE false'
-  await run.execute(`CREATE TEMP TABLE ${CONVERTED} AS SELECT k FROM (${found}) AS s ORDER BY k`)
+  const source = await RowSource.open(context, inputs)
+  const before = await findRows(run, source)
   const counts = await countByInput(run)
   const rowsDeleted = [...counts.values()].reduce((sum, rows) => sum + rows, 0)
   const deletes = await writeDeletes(context, task, { inputs, counts })
   try {
-    const rowsLeft = await requireSameRows(context, { source, inputs, deletes })
+    const rowsLeft = await requireSameRows(context, { before, inputs, deletes })
     run.check()
     return { deletes, rowsRead: source.rowsRead, rowsDeleted, rowsLeft }
   } catch (error) {
@@ -48,6 +52,28 @@ export async function convertEqualityDeletes(run: DuckDbRun, task: ConvertDelete
     await deleteFrom(io, pathsOf(deletes))
     throw error
   }
+}
+
+/**
+ * Fills {@link CONVERTED}; returns the rows that the deletes leave in each input. In each bucket, the rows that a scan drops because of its
+ * keys must be the rows found, which another query selects.
+ */
+async function findRows(run: DuckDbRun, source: RowSource): Promise<Fingerprints> {
+  const all = await fingerprints(run, source.liveRows({ fields: [], withPosition: true, ignoresKeys: true }))
+  const found = source.equalityDeletedRows() ?? 'SELECT 0::BIGINT AS k WHERE false'
+  const count = Math.max(1, Math.ceil((source.keyBytes * KEY_SHARE) / run.memoryLimitBytes))
+  await run.execute(`CREATE TEMP TABLE ${FOUND} (k BIGINT)`)
+  for (let index = 0; index < count; index += 1) {
+    await source.loadKeys({ index, count })
+    await run.execute(`CREATE OR REPLACE TEMP TABLE ${CONVERTED} AS SELECT k FROM (${found}) AS s`)
+    const left = await fingerprints(run, source.liveRows({ fields: [], withPosition: true }))
+    requireEqual(subtract(all, await fingerprints(run, `SELECT k AS p FROM ${CONVERTED}`)), left)
+    await run.execute(`INSERT INTO ${FOUND} SELECT k FROM ${CONVERTED}`)
+  }
+  // files with other key columns may delete the same row in another bucket
+  await run.execute(`CREATE OR REPLACE TEMP TABLE ${CONVERTED} AS SELECT DISTINCT k FROM ${FOUND} ORDER BY k`)
+  await run.execute(`DROP TABLE ${FOUND}`)
+  return subtract(all, await fingerprints(run, `SELECT k AS p FROM ${CONVERTED}`))
 }
 
 function pathsOf(deletes: readonly DeleteFileRef[]): readonly string[] {
@@ -168,29 +194,19 @@ function newestOf(deletes: readonly DeleteFileRef[]): number {
 }
 
 interface Comparison {
-  readonly source: RowSource
+  /** What the old deletes leave. */
+  readonly before: Fingerprints
   readonly inputs: readonly ScanInput[]
   readonly deletes: readonly DeleteFileRef[]
 }
 
 /** Compares the rows that the old and the new deletes leave in each data file; returns their number. */
-async function requireSameRows(context: StageContext, { source, inputs, deletes }: Comparison): Promise<number> {
-  const before = await fingerprints(context.run, source)
+async function requireSameRows(context: StageContext, { before, inputs, deletes }: Comparison): Promise<number> {
   const converted = withNewDeletes(context, inputs, deletes)
-  const after = await fingerprints(context.run, await RowSource.create(context, converted, NEW_POSITIONS))
-  let rowsLeft = 0
-  for (const { index, file } of inputs) {
-    const [expected, left] = [before.get(index) ?? NO_ROWS, after.get(index) ?? NO_ROWS]
-    if (expected.rows !== left.rows || expected.hash !== left.hash) {
-      throw new IcebergError(
-        'ROWS_NOT_CONSERVED',
-        `the conversion was abandoned and nothing was changed: ${file.filePath} has ${expected.rows} rows, and with the new deletes ` +
-          `${left.rows} rows or others`,
-      )
-    }
-    rowsLeft += left.rows
-  }
-  return rowsLeft
+  const source = await RowSource.create(context, converted, NEW_POSITIONS)
+  const after = await fingerprints(context.run, source.liveRows({ fields: [], withPosition: true }))
+  requireEqual(before, after)
+  return [...after.values()].reduce((sum, { rows }) => sum + rows, 0)
 }
 
 /** The inputs with the deletes that a scan would find after the conversion. */
@@ -215,17 +231,42 @@ function withNewDeletes(
   })
 }
 
+/** Positions in a data file, as a number and a sum of hashes. */
 interface Fingerprint {
   readonly rows: number
-  readonly hash: string
+  readonly hash: bigint
 }
 
-const NO_ROWS: Fingerprint = { rows: 0, hash: '0' }
+type Fingerprints = ReadonlyMap<number, Fingerprint>
 
-/** The positions of the rows that are left in each input, as a number and a sum of hashes. */
-async function fingerprints(run: DuckDbRun, source: RowSource): Promise<ReadonlyMap<number, Fingerprint>> {
-  const rows = await run.rows(`
-    SELECT ${inputOfKey('p')} AS f, count(*) AS rows, sum(hash(p)::HUGEINT)::VARCHAR AS hash
-    FROM (${source.liveRows({ fields: [], withPosition: true })}) AS s GROUP BY f`)
-  return new Map(rows.map(({ f, rows: count, hash }) => [Number(f), { rows: Number(count), hash: textOf(hash) }]))
+const NO_ROWS: Fingerprint = { rows: 0, hash: 0n }
+
+/** The positions of each input; `rows` is a SELECT with the column `p` ({@link positionKey}). */
+async function fingerprints(run: DuckDbRun, rows: string): Promise<Fingerprints> {
+  const found = await run.rows(`
+    SELECT ${inputOfKey('p')} AS f, count(*) AS rows, sum(hash(p)::HUGEINT)::VARCHAR AS hash FROM (${rows}) AS s GROUP BY f`)
+  return new Map(
+    found.map(({ f, rows: count, hash }) => [Number(f), { rows: Number(count), hash: BigInt(textOf(hash)) }]),
+  )
+}
+
+/** What is left of each input without some of its positions. */
+function subtract(all: Fingerprints, some: Fingerprints): Fingerprints {
+  return new Map(
+    [...all].map(([input, { rows, hash }]) => {
+      const { rows: fewer, hash: less } = some.get(input) ?? NO_ROWS
+      return [input, { rows: rows - fewer, hash: hash - less }]
+    }),
+  )
+}
+
+function requireEqual(expected: Fingerprints, found: Fingerprints): void {
+  for (const input of new Set([...expected.keys(), ...found.keys()])) {
+    const [then, now] = [expected.get(input) ?? NO_ROWS, found.get(input) ?? NO_ROWS]
+    if (then.rows === now.rows && then.hash === now.hash) continue
+    throw new IcebergError(
+      'ROWS_NOT_CONSERVED',
+      `the conversion was abandoned and nothing was changed: a data file would have ${now.rows} rows instead of ${then.rows}, or others`,
+    )
+  }
 }

@@ -29,9 +29,13 @@ export interface KeyColumn {
   readonly isFloating: boolean
 }
 
-/** All equality deletes with the same equality ids, loaded into table `name`: scope, key columns `k<n>`, rank. */
+/** All equality deletes with the same equality ids, for table `name`: scope, key columns `k<n>`, rank. */
 export interface EqualitySet {
   readonly name: string
+  /** SELECT of the columns of the table, with repeated keys. */
+  readonly rows: string
+  /** About how many bytes the rows have in the engine's memory. */
+  readonly memoryBytes: number
   readonly keys: readonly KeyColumn[]
   /** For each input, the scopes that hold deletes for it, each with the lowest rank that applies. */
   readonly scopes: ReadonlyMap<ScanInput, readonly ScopeUse[]>
@@ -47,15 +51,34 @@ interface Collected {
   readonly files: Map<string, { readonly ref: DeleteFileRef; readonly inputs: Set<ScanInput> }>
 }
 
-/** Loads the equality deletes that apply to the inputs, one set per combination of equality ids. */
-export async function loadEqualityDeletes(
+/** A part of all keys, by their hash. */
+export interface KeyBucket {
+  readonly index: number
+  readonly count: number
+}
+
+/** Opens the equality deletes that apply to the inputs, one set per combination of equality ids; {@link loadKeys} loads them. */
+export async function openEqualityDeletes(
   context: StageContext,
   inputs: readonly ScanInput[],
 ): Promise<readonly EqualitySet[]> {
   const sets: EqualitySet[] = []
   for (const collected of collect(inputs).values())
-    sets.push(await loadSet(context, collected, `equality_deletes_${sets.length}`))
+    sets.push(await openSet(context, collected, `equality_deletes_${sets.length}`))
   return sets
+}
+
+/** Loads the keys of a set, or those of one bucket in the place of the ones before. */
+export async function loadKeys(
+  run: StageContext['run'],
+  { name, keys, rows }: EqualitySet,
+  bucket: KeyBucket = { index: 0, count: 1 },
+): Promise<void> {
+  const columns = keySql(keys, 's').map((_, at) => `k${at}`)
+  const where = bucket.count === 1 ? '' : `WHERE hash(${columns.join(', ')}) % ${bucket.count} = ${bucket.index}`
+  await run.execute(`
+    CREATE OR REPLACE TEMP TABLE ${name} AS
+    SELECT scope, ${columns.join(', ')}, max(rank) AS rank FROM (${rows}) AS r ${where} GROUP BY ALL`)
 }
 
 function collect(inputs: readonly ScanInput[]): ReadonlyMap<string, Collected> {
@@ -75,8 +98,8 @@ function collect(inputs: readonly ScanInput[]): ReadonlyMap<string, Collected> {
   return sets
 }
 
-async function loadSet(context: StageContext, { ids, files }: Collected, name: string): Promise<EqualitySet> {
-  const { metadata, run } = context
+async function openSet(context: StageContext, { ids, files }: Collected, name: string): Promise<EqualitySet> {
+  const { metadata } = context
   const keys = ids.map((id) => keyColumn(metadata, id))
   const entries = [...files.values()]
   const { ranked, scopes } = rankDeletes(metadata, entries)
@@ -98,10 +121,9 @@ async function loadSet(context: StageContext, { ids, files }: Collected, name: s
     return keyScan(group, metadata, { keys, perFile })
   })
   const columns = keySql(keys, 's').map((sql, at) => `${sql} AS k${at}`)
-  await run.execute(`
-    CREATE TEMP TABLE ${name} AS
-    SELECT scope, ${columns.join(', ')}, max(rank) AS rank FROM (${scans.join(' UNION ALL ')}) AS s GROUP BY ALL`)
-  return { name, keys, scopes }
+  const rows = `SELECT scope, ${columns.join(', ')}, rank FROM (${scans.join(' UNION ALL ')}) AS s`
+  const memoryBytes = staged.reduce((sum, file) => sum + file.memoryBytes, 0)
+  return { name, rows, memoryBytes, keys, scopes }
 }
 
 function keyScan(

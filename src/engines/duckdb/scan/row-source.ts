@@ -1,8 +1,8 @@
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import { keyScanColumns, keySql, loadEqualityDeletes } from './equality-deletes.ts'
-import type { EqualitySet } from './equality-deletes.ts'
+import { keyScanColumns, keySql, loadKeys, openEqualityDeletes } from './equality-deletes.ts'
+import type { EqualitySet, KeyBucket } from './equality-deletes.ts'
 import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from './position-deletes.ts'
 import type { DeleteLoad } from './position-deletes.ts'
 import type { FileShape } from './file-schema.ts'
@@ -32,6 +32,15 @@ export interface RowColumns {
   readonly withLineage?: boolean
   /** Adds column `p`, the number of the input and the position in it ({@link positionKey}). */
   readonly withPosition?: boolean
+  /** Keeps the rows that equality deletes remove. */
+  readonly ignoresKeys?: boolean
+}
+
+interface LoadedDeletes {
+  readonly groups: readonly InputGroup[]
+  readonly sets: readonly EqualitySet[]
+  /** Table of deleted positions. */
+  readonly positions: string
 }
 
 /** The rows of data files without those that deletes remove. */
@@ -39,15 +48,13 @@ export class RowSource {
   readonly rowsRead: number
   readonly #context: StageContext
   readonly #groups: readonly InputGroup[]
+  readonly #sets: readonly EqualitySet[]
   readonly #positions: string
 
-  private constructor(
-    context: StageContext,
-    inputs: readonly ScanInput[],
-    { groups, positions }: { readonly groups: readonly InputGroup[]; readonly positions: string },
-  ) {
+  private constructor(context: StageContext, inputs: readonly ScanInput[], { groups, sets, positions }: LoadedDeletes) {
     this.#context = context
     this.#groups = groups
+    this.#sets = sets
     this.#positions = positions
     this.rowsRead = inputs.reduce((sum, input) => sum + input.rowCount, 0)
   }
@@ -58,8 +65,19 @@ export class RowSource {
     inputs: readonly ScanInput[],
     load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
   ): Promise<RowSource> {
+    const source = await RowSource.open(context, inputs, load)
+    await source.loadKeys()
+    return source
+  }
+
+  /** The same without the keys of equality deletes: {@link loadKeys} loads them before rows are read. */
+  static async open(
+    context: StageContext,
+    inputs: readonly ScanInput[],
+    load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
+  ): Promise<RowSource> {
     const positions = await loadPositionDeletes(context, inputs, load)
-    const sets = await loadEqualityDeletes(context, inputs)
+    const sets = await openEqualityDeletes(context, inputs)
     const groups = groupInputs(inputs, (input) => ({
       hasPositionDeletes: positions.has(input),
       equality: sets.flatMap((set) => {
@@ -67,16 +85,27 @@ export class RowSource {
         return slots === 0 ? [] : [{ set, slots }]
       }),
     }))
-    return new RowSource(context, inputs, { groups, positions: load.table })
+    return new RowSource(context, inputs, { groups, sets, positions: load.table })
+  }
+
+  /** About how many bytes the keys of equality deletes have in the engine's memory. */
+  get keyBytes(): number {
+    return this.#sets.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0)
+  }
+
+  /** Loads the keys of equality deletes, or a part of them: then only this part deletes rows. */
+  async loadKeys(bucket?: KeyBucket): Promise<void> {
+    for (const set of this.#sets) await loadKeys(this.#context.run, set, bucket)
   }
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
-  liveRows({ fields, withLineage = false, withPosition = false }: RowColumns): string {
+  liveRows({ fields, withLineage = false, withPosition = false, ignoresKeys = false }: RowColumns): string {
     const { metadata } = this.#context
     const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
     const lineage = withLineage ? lineageColumns : undefined
     const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? []), ...(withPosition ? ['p'] : [])]
-    const parts = this.#groups.map((group) => {
+    const groups = ignoresKeys ? this.#groups.map((group) => ({ ...group, equality: [] })) : this.#groups
+    const parts = groups.map((group) => {
       const extras = [lineage?.extraFor(group.inputs), withPosition ? positionExtra(group.inputs) : undefined]
       const extra: ScanExtra = (build) => extras.flatMap((columnsOf) => columnsOf?.(build) ?? [])
       const scan = groupScan(group, metadata, { columns, extra })
