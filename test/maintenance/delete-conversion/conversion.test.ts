@@ -4,6 +4,9 @@ import type { Engine } from '../../../src/engines/engine.ts'
 import { loadManifests } from '../../../src/iceberg/manifest/cache.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'
+import { newDataLocation } from '../../../src/iceberg/metadata/locations.ts'
+import { writeDeletionVectors } from '../../../src/iceberg/puffin/deletion-vector-file.ts'
+import { PositionBitmap } from '../../../src/iceberg/puffin/position-bitmap.ts'
 import { isDeletionVector } from '../../../src/iceberg/puffin/deletion-vector.ts'
 import type { DeleteFileRef } from '../../../src/iceberg/scan/delete-index.ts'
 import { loadDeletes, planFiles } from '../../../src/iceberg/scan/scan.ts'
@@ -80,6 +83,34 @@ async function expectSound(lake: RealLake, operationId = 'op-1'): Promise<void> 
 async function oldest(lake: RealLake): Promise<number> {
   const numbers = (await planFiles(await lake.load())).map(({ sequenceNumber }) => sequenceNumber)
   return numbers.indexOf(Math.min(...numbers))
+}
+
+/** Removes a delete file from the table, as a writer that takes its deletes back. */
+async function withdraw(lake: RealLake, filePath: string): Promise<void> {
+  await commitTable(lake.catalog, TABLE, (table) =>
+    produceSnapshot(table, { operationId: 'writer' }, async (producer) => {
+      const manifests = []
+      for (const manifest of await producer.parentManifests()) {
+        const filtered =
+          manifest.content === 'deletes'
+            ? await removeFromManifest(producer, manifest, (file) => file.filePath === filePath)
+            : { manifest }
+        manifests.push(filtered.manifest)
+      }
+      return { operation: 'overwrite', manifests, summary: {}, removedDeleteFiles: 1 }
+    }),
+  )
+}
+
+/** A deletion vector of the first row of a data file. */
+async function vectorOf(lake: RealLake, path: string): Promise<DataFile> {
+  const { metadata, io } = await lake.load()
+  const file = { filePath: path, specId: 0, partition: [] }
+  const [vector] = await writeDeletionVectors(io, newDataLocation(metadata, '', 'first-row.puffin'), [
+    { file, positions: PositionBitmap.of([0]) },
+  ])
+  if (vector === undefined) throw new Error('no vector')
+  return vector
 }
 
 /** Ids from `from` on. */
@@ -284,6 +315,29 @@ describe.each([2, 3] as const)('a conversion of equality deletes in version %i',
               return { operation: 'replace', manifests: [...manifests, ...added], summary: {}, removedDeleteFiles: 0 }
             }),
           )
+        },
+      },
+    })
+    expect(staged).toBe(2)
+    expect(await equalityDeletesOf(lake)).toEqual([])
+  })
+
+  it('does not bring rows back when position deletes of the same rows are withdrawn', async () => {
+    const lake = await RealLake.create(shop, { formatVersion })
+    await lake.append(10, 'eu')
+    const [task] = await planFiles(await lake.load())
+    const path = task?.dataFile.filePath ?? ''
+    const doomed = [[path, 0] as const]
+    const pending = formatVersion === 2 ? await lake.positionDeletes(doomed) : await vectorOf(lake, path)
+    await lake.commitRaw({ deletes: [{ file: pending }] })
+    // the row with id 1 is deleted by its key too
+    await lake.upsert([1, 3])
+    let staged = 0
+    await convert(lake, {
+      hooks: {
+        async onStaged() {
+          staged += 1
+          if (staged === 1) await withdraw(lake, pending.filePath)
         },
       },
     })
