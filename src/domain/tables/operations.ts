@@ -102,8 +102,8 @@ export const OPERATIONS = {
       title: 'Convert equality deletes',
       examples: [
         'Convert the equality deletes of {table}',
-        'Convert the deletes of {table} to deletion vectors',
-        'Replace the equality deletes of {table} by position deletes',
+        'Convert equality deletes of {table}',
+        'Run a conversion of the equality deletes of {table}',
       ],
     },
   },
