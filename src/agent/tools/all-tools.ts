@@ -1,7 +1,6 @@
 import { maintenanceTools, planTools } from './change-tools.ts'
 import { definitionTools } from './definition-tools.ts'
 import { deploymentChangeTools, deploymentTools } from './deployment-tools.ts'
-import { lineageTools } from './lineage-tools.ts'
 import { operationTools } from './operation-tools.ts'
 import { pipelineChangeTools } from './pipeline-change-tools.ts'
 import { pipelineTools } from './pipeline-tools.ts'
@@ -14,7 +13,6 @@ export const allTools: readonly AgentTool[] = [
   ...tableTools,
   ...planTools,
   ...pipelineTools,
-  ...lineageTools,
   ...definitionTools,
   ...deploymentTools,
   ...operationTools,

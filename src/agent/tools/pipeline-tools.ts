@@ -1,12 +1,16 @@
 import { z } from 'zod'
+import { tableName } from '../../schemas/common.ts'
+import { DEFAULT_LINEAGE_DEPTH, LINEAGE_DIRECTIONS, MAX_LINEAGE_DEPTH } from '../../schemas/lineage.ts'
 import { PIPELINE_STATES } from '../../schemas/pipelines.ts'
 import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { pageToken } from './paging.ts'
 import { type AgentTool, readTool } from './tool.ts'
 
 const PAGE = 40
+/** Tables, pipelines and versions of one answer about lineage. */
+const LINEAGE_LIMIT = 60
 
-/** Tools that read streaming pipelines. */
+/** Tools that read streaming pipelines, and follow data through them. */
 export const pipelineTools: readonly AgentTool[] = [
   readTool({
     name: 'list_pipelines',
@@ -51,6 +55,44 @@ export const pipelineTools: readonly AgentTool[] = [
     minRole: 'Auditor',
     input: z.strictObject({ pipeline_id: z.string().min(1).max(100).describe('Such as pipe-…, from list_pipelines') }),
     run: ({ pipeline_id }, { services }) => services.pipelines.status(pipeline_id),
+  }),
+  readTool({
+    name: 'table_lineage',
+    title: 'Lineage of a table',
+    description:
+      'Returns the tables that a table is made of or that are made of it, with the pipelines and versions between them, their ' +
+      'state and lag. Call it before a change of a table, to see what the change affects.',
+    examples: [
+      'What reads {table}?',
+      'Which pipelines write {table}?',
+      'Lineage of {table}',
+      'Where does the data of {table} come from?',
+      'What depends on {table}?',
+      'Which tables are made of {table}?',
+      'Who writes {table}?',
+      'What is upstream of {table}?',
+      'What is downstream of {table}?',
+    ],
+    minRole: 'Auditor',
+    input: z.strictObject({
+      table: tableName,
+      direction: z.enum(LINEAGE_DIRECTIONS).default('both').describe('upstream: what the table is made of'),
+      depth: z.int().min(1).max(MAX_LINEAGE_DEPTH).default(DEFAULT_LINEAGE_DEPTH).describe('Pipelines in a row'),
+    }),
+    async run(request, { caller, services }) {
+      const { nodes, edges, truncated, similar_tables } = await services.lineage.read(
+        { ...request, limit: LINEAGE_LIMIT, columns: false },
+        { caller },
+      )
+      const used = edges.filter(({ kind }) => kind === 'reads' || kind === 'writes')
+      return {
+        table: request.table,
+        nodes: nodes.filter(({ id }) => used.some(({ from, to }) => from === id || to === id)),
+        edges: used.map(({ kind, from, to, state, lag }) => ({ kind, from, to, state, lag })),
+        similar_tables,
+        truncated,
+      }
+    },
   }),
 ]
 

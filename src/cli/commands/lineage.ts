@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { lineage } from '../../schemas/tables/lineage.ts'
+import type { lineage } from '../../schemas/lineage.ts'
 import { queryOf } from '../api/api-command.ts'
 import { endpointOf } from '../endpoint.ts'
 import { fieldOptions } from '../api/fields.ts'

@@ -1,4 +1,4 @@
-import { lineage, lineageQuery } from '../../schemas/tables/lineage.ts'
+import { lineage, lineageQuery } from '../../schemas/lineage.ts'
 import type { LineageService } from '../../services/lineage/lineage-service.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
 

@@ -1,4 +1,4 @@
-import type { lineage } from '../../schemas/tables/lineage.ts'
+import type { lineage } from '../../schemas/lineage.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { DeployedVersion } from '../../storage/stores/version-store.ts'

@@ -1,4 +1,4 @@
-import type { LINEAGE_DIRECTIONS } from '../../schemas/tables/lineage.ts'
+import type { LINEAGE_DIRECTIONS } from '../../schemas/lineage.ts'
 import type { Flow } from './flow.ts'
 
 /** What to follow, and how far. */

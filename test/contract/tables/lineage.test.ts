@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
-import type { lineage } from '../../../src/schemas/tables/lineage.ts'
+import type { lineage } from '../../../src/schemas/lineage.ts'
 import type { Wire } from '../../../src/schemas/wire.ts'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { until } from '../../support/waiting.ts'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { ENVIRONMENTS } from '../../domain/environments.ts'
-import { HEALTH_BANDS } from '../../domain/tables/health-band.ts'
-import { count, tableName, timestamp } from '../common.ts'
-import { runEnvironment } from '../environments.ts'
-import { PIPELINE_STATES, sourceLag } from '../pipelines.ts'
+import { ENVIRONMENTS } from '../domain/environments.ts'
+import { HEALTH_BANDS } from '../domain/tables/health-band.ts'
+import { count, tableName, timestamp } from './common.ts'
+import { runEnvironment } from './environments.ts'
+import { PIPELINE_STATES, sourceLag } from './pipelines.ts'
 
 /** Which way the lineage of a table is followed. */
 export const LINEAGE_DIRECTIONS = ['upstream', 'downstream', 'both'] as const
