@@ -145,7 +145,7 @@ describe.each([2, 3] as const)('a conversion of equality deletes in version %i',
     const { metadata } = await lake.load()
     const snapshot = currentSnapshot(metadata)
     expect(snapshot?.summary).toMatchObject({
-      operation: 'replace',
+      operation: 'overwrite',
       'removed-equality-delete-files': '3',
       'total-equality-deletes': '0',
       'lockhouse.operation-id': 'op-1',

@@ -37,7 +37,7 @@ export interface DeleteConversionOptions extends StageOptions {
 const CONCURRENCY = 8
 
 /**
- * Stages a `replace` snapshot: position deletes in the place of equality deletes. Checks the commits since the starting snapshot against
+ * Stages an `overwrite` snapshot: position deletes in the place of equality deletes (docs/iceberg-notes.md). Checks the commits since the starting snapshot against
  * the table as given: the converted files are still live, every data file to which they apply now was searched, and the position
  * deletes that the search relied on are still there. Later equality deletes stay.
  *
@@ -64,7 +64,7 @@ export async function stageDeleteConversion(table: Table, options: DeleteConvers
     const numbers = new Map(options.added.map((ref) => [ref.file, ref.sequenceNumber]))
     const sequenceNumber = (file: DataFile): number => numbers.get(file) ?? options.startingSequenceNumber
     return {
-      operation: 'replace',
+      operation: 'overwrite', // Iceberg's Java library looks for deletes against its rewrites in no `replace` snapshot
       manifests: [
         ...manifests.filter((manifest) => manifest.content === 'data'),
         ...(await writeAddedFiles(producer, { content: 'deletes', files: added, sequenceNumber })),
