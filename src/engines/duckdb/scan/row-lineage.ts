@@ -1,16 +1,7 @@
-import type { NestedField } from '../../../iceberg/schema/types.ts'
+import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 
 import type { ScanInput } from './inputs.ts'
 import type { ScanBuild } from './scan-sql.ts'
-
-/** Reserved columns that keep a row's identity through rewrites (Iceberg spec, "Row Lineage"). */
-export const ROW_ID: NestedField = { id: 2_147_483_540, name: '_row_id', required: false, type: { kind: 'long' } }
-export const LAST_UPDATED: NestedField = {
-  id: 2_147_483_539,
-  name: '_last_updated_sequence_number',
-  required: false,
-  type: { kind: 'long' },
-}
 
 /**
  * The lineage columns of a scan: the stored values, else the file's first row id plus the position, and the data

@@ -1,9 +1,9 @@
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { ValueComparison } from '../../engine.ts'
 
 import { RowSource } from '../scan/row-source.ts'
-import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
 import { openInputs } from '../scan/inputs.ts'
 import type { StageContext } from '../scan/stage-context.ts'
 
