@@ -57,14 +57,18 @@ export interface KeyBucket {
   readonly count: number
 }
 
-/** Opens the equality deletes that apply to the inputs, one set per combination of equality ids; {@link loadKeys} loads them. */
+/**
+ * Opens the equality deletes that apply to the inputs, one set per combination of equality ids; {@link loadKeys} loads them. Names of
+ * tables and of staged files begin with `prefix`.
+ */
 export async function openEqualityDeletes(
   context: StageContext,
   inputs: readonly ScanInput[],
+  prefix = '',
 ): Promise<readonly EqualitySet[]> {
   const sets: EqualitySet[] = []
   for (const collected of collect(inputs).values())
-    sets.push(await openSet(context, collected, `equality_deletes_${sets.length}`))
+    sets.push(await openSet(context, collected, `${prefix}equality_deletes_${sets.length}`))
   return sets
 }
 

@@ -57,6 +57,8 @@ export interface DeleteLoad {
   readonly table: string
   /** Prefix of staged files. */
   readonly prefix: string
+  /** Begins the names of the tables of equality deletes; default: nothing. */
+  readonly keyPrefix?: string
 }
 
 /**
@@ -66,7 +68,7 @@ export interface DeleteLoad {
 export async function loadPositionDeletes(
   context: StageContext,
   inputs: readonly ScanInput[],
-  load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
+  load: DeleteLoad,
 ): Promise<ReadonlySet<ScanInput>> {
   const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
   const files = new Map<string, Applying<ScanInput>>()

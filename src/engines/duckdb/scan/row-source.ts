@@ -34,6 +34,16 @@ export interface RowColumns {
   readonly withPosition?: boolean
   /** Keeps the rows that equality deletes remove. */
   readonly ignoresKeys?: boolean
+  /** Adds columns with one value per input. */
+  readonly perInput?: readonly InputColumn[]
+  /** Only the rows of some inputs; default: all. */
+  readonly of?: (input: ScanInput) => boolean
+}
+
+/** A column with one value per input: a SQL literal. */
+export interface InputColumn {
+  readonly alias: string
+  readonly literal: (input: ScanInput) => string
 }
 
 interface LoadedDeletes {
@@ -77,7 +87,7 @@ export class RowSource {
     load: DeleteLoad = { table: POSITION_DELETES, prefix: 'p' },
   ): Promise<RowSource> {
     const positions = await loadPositionDeletes(context, inputs, load)
-    const sets = await openEqualityDeletes(context, inputs)
+    const sets = await openEqualityDeletes(context, inputs, load.keyPrefix)
     const groups = groupInputs(inputs, (input) => ({
       hasPositionDeletes: positions.has(input),
       equality: sets.flatMap((set) => {
@@ -99,19 +109,28 @@ export class RowSource {
   }
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
-  liveRows({ fields, withLineage = false, withPosition = false, ignoresKeys = false }: RowColumns): string {
-    const { metadata } = this.#context
-    const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
-    const lineage = withLineage ? lineageColumns : undefined
-    const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? []), ...(withPosition ? ['p'] : [])]
-    const groups = ignoresKeys ? this.#groups.map((group) => ({ ...group, equality: [] })) : this.#groups
-    const parts = groups.map((group) => {
-      const extras = [lineage?.extraFor(group.inputs), withPosition ? positionExtra(group.inputs) : undefined]
-      const extra: ScanExtra = (build) => extras.flatMap((columnsOf) => columnsOf?.(build) ?? [])
-      const scan = groupScan(group, metadata, { columns, extra })
-      return liveSql(group, scan, { aliases, positions: this.#positions })
+  liveRows(columns: RowColumns): string {
+    const { ignoresKeys = false } = columns
+    return this.#select(columns, (group) => (ignoresKeys ? { ...group, equality: [] } : group))
+  }
+
+  /** The same of all rows, deleted ones too. */
+  storedRows(columns: RowColumns): string {
+    return this.#select(columns, (group) => ({ ...group, hasPositionDeletes: false, equality: [] }))
+  }
+
+  /** A SELECT of column `p` of the rows that deletes remove from some inputs; undefined if they have no deletes. */
+  deletedPositions(of: (input: ScanInput) => boolean): string | undefined {
+    const parts = someInputs(this.#groups, of).flatMap((group) => {
+      if (group.equality.length > 0) {
+        const scan = groupScan(group, this.#context.metadata, { columns: [], extra: positionExtra(group.inputs) })
+        return [deletedSql(group, scan, { positions: this.#positions, select: 's.p' })]
+      }
+      if (!group.hasPositionDeletes) return []
+      const numbers = group.inputs.map(({ index }) => index)
+      return [`SELECT k AS p FROM ${this.#positions} WHERE ${inputOfKey('k')} IN (${numbers.join(', ')})`]
     })
-    return parts.join('\nUNION ALL\n')
+    return parts.length === 0 ? undefined : parts.join(UNION)
   }
 
   /**
@@ -125,7 +144,28 @@ export class RowSource {
       const scan = groupScan(group, metadata, { columns: [], extra: positionExtra(group.inputs) })
       return equalityDeletedSql(group, scan, this.#positions)
     })
-    return parts.length === 0 ? undefined : parts.join('\nUNION ALL\n')
+    return parts.length === 0 ? undefined : parts.join(UNION)
+  }
+
+  #select(
+    { fields, withLineage = false, withPosition = false, perInput = [], of = () => true }: RowColumns,
+    deletesOf: (group: InputGroup) => InputGroup,
+  ): string {
+    const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
+    const lineage = withLineage ? lineageColumns : undefined
+    const own = [columns, perInput].flatMap((list) => list.map(({ alias }) => alias))
+    const aliases = [...own, ...(lineage?.aliases ?? []), ...(withPosition ? ['p'] : [])]
+    const parts = someInputs(this.#groups, of).map((all) => {
+      const group = deletesOf(all)
+      const extras = [lineage?.extraFor(group.inputs), withPosition ? positionExtra(group.inputs) : undefined]
+      const extra: ScanExtra = (build) => [
+        ...extras.flatMap((columnsOf) => columnsOf?.(build) ?? []),
+        ...perInput.map(({ alias, literal }) => `${build.constants.column(group.inputs.map(literal))} AS ${alias}`),
+      ]
+      const scan = groupScan(group, this.#context.metadata, { columns, extra })
+      return liveSql(group, scan, { aliases, positions: this.#positions })
+    })
+    return parts.join(UNION)
   }
 
   /** Counts the rows that deletes remove, independently of {@link liveRows}. */
@@ -143,11 +183,20 @@ export class RowSource {
     }
     for (const group of this.#groups) {
       if (group.equality.length === 0) continue
-      const [row] = await run.rows(deletedSql(group, groupScan(group, metadata, { columns: [] }), this.#positions))
+      const scan = groupScan(group, metadata, { columns: [] })
+      const [row] = await run.rows(deletedSql(group, scan, { positions: this.#positions, select: 'count(*) AS n' }))
       deleted += Number(row?.['n'] ?? 0)
     }
     return deleted
   }
+}
+
+const UNION = '\nUNION ALL\n'
+
+function someInputs(groups: readonly InputGroup[], of: (input: ScanInput) => boolean): readonly InputGroup[] {
+  return groups
+    .map((group) => ({ ...group, inputs: group.inputs.filter(of) }))
+    .filter(({ inputs }) => inputs.length > 0)
 }
 
 function groupInputs(
@@ -233,12 +282,18 @@ function equalityDeletedSql(group: InputGroup, scan: string, table: string): str
   return `SELECT s.p AS k FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
 }
 
-function deletedSql(group: InputGroup, scan: string, table: string): string {
+interface DeletedSql {
+  /** Table of deleted positions. */
+  readonly positions: string
+  readonly select: string
+}
+
+function deletedSql(group: InputGroup, scan: string, { positions: table, select }: DeletedSql): string {
   const positions = group.hasPositionDeletes ? `LEFT JOIN ${table} AS d ON d.k = s.k` : ''
   const { joins, matches } = equalityJoins(group)
   const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
   if (group.hasPositionDeletes) hits.push('d.k IS NOT NULL')
-  return `SELECT count(*) AS n FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
+  return `SELECT ${select} FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
 }
 
 interface RankMatch {
