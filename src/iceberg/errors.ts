@@ -16,6 +16,7 @@ export const ICEBERG_ERROR_CODES = [
   'TABLES_OVERLAP', // another table keeps files in the same folders, or is the same table under another name
   'NO_SUCH_COLUMN',
   'NO_SUCH_SNAPSHOT',
+  'NOT_AN_ANCESTOR', // no known history leads from one snapshot to the other
   'SCHEMA_CHANGE_REFUSED', // the table format forbids this change
   'GC_DISABLED', // gc.enabled=false: files may belong to another table
   'COMMIT_CONFLICT', // another commit was first; this change is not visible
