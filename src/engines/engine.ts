@@ -176,6 +176,19 @@ export interface QueryInput {
   readonly inputs: readonly FileScanTask[]
   /** Only the first rows, of which each query then sees the same ones; default: all. */
   readonly maxRows?: number
+  /**
+   * Reads how rows changed, instead of rows: `inputs` are then `ChangeScanTask`s, and `fields` all columns of the table, which are
+   * compared, with those of `CHANGE_COLUMNS`.
+   */
+  readonly changes?: ChangesRead
+}
+
+/** Which changed rows belong together as an update; without both, there are only inserted and deleted rows. */
+export interface ChangesRead {
+  /** Field ids of top-level columns that identify a row. */
+  readonly keyIds: readonly number[]
+  /** Whether rows are identified by their row id (format version 3). */
+  readonly isByRowId: boolean
 }
 
 export interface AppendFromTask {

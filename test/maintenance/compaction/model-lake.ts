@@ -5,6 +5,7 @@ import { createMemoryCatalog } from '../../../src/catalog/memory/catalog.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import type { FileIO } from '../../../src/iceberg/io/file-io.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { loadEntries } from '../../../src/iceberg/manifest/cache.ts'
 import { newDataLocation } from '../../../src/iceberg/metadata/locations.ts'
 import { currentSchema, currentSnapshot, currentSpec } from '../../../src/iceberg/metadata/metadata.ts'
 import type { Table } from '../../../src/iceberg/metadata/table.ts'
@@ -16,10 +17,12 @@ import {
   readDeletionVector,
 } from '../../../src/iceberg/puffin/deletion-vector.ts'
 import { PositionBitmap } from '../../../src/iceberg/puffin/position-bitmap.ts'
-import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { isLive, planFiles } from '../../../src/iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
-import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
+import { removeFromManifest } from '../../../src/iceberg/update/stage/manifest-filter.ts'
+import { produceSnapshot } from '../../../src/iceberg/update/stage/snapshot-producer.ts'
+import { stageAppend, writeAddedFiles } from '../../../src/iceberg/update/stage/stage-append.ts'
 import { stageRewrite } from '../../../src/iceberg/update/stage/stage-rewrite.ts'
 import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import type { RowDeltaOptions } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
@@ -82,7 +85,7 @@ export interface StoredRow {
 }
 
 /** A row that the table must have; with its row id once it has one. */
-interface ModelRow {
+export interface ModelRow {
   readonly tag: number
   readonly text: string
   rowId: number | undefined
@@ -191,6 +194,41 @@ export class ModelLake {
       await commitTable(this.catalog, TABLE, async () => change, { retries: { count: 0 } })
       await this.#committed()
     })
+  }
+
+  /** As an update of a copy-on-write table: replaces a data file by one without some of its rows, and with new ones. */
+  async rewriteRows(random: Random): Promise<void> {
+    const table = await this.load()
+    const [first] = pick(random, await this.readRows(table), 1)
+    if (first === undefined) return
+    const { filePath } = first.file.dataFile
+    const live = (await this.readRows(table)).filter(({ file }) => file.dataFile.filePath === filePath)
+    const kept = live.filter(() => random(3) > 0)
+    const added = newRows(random, random(3))
+    const copy = await this.#copyRows(table, { kept, path: pathOf(first.file.dataFile), added })
+    const texts = await this.#textsOf(copy)
+    await commitTable(this.catalog, TABLE, (fresh) =>
+      produceSnapshot(fresh, { operationId: 'updater' }, async (producer) => {
+        const old = await producer.parentManifests()
+        const filtered = await Promise.all(
+          old.map(async (manifest) => {
+            const entries = manifest.content === 'data' ? await loadEntries(fresh, manifest) : []
+            if (!entries.some((entry) => isLive(entry) && entry.dataFile.filePath === filePath)) return manifest
+            return (await removeFromManifest(producer, manifest, (file) => file.filePath === filePath)).manifest
+          }),
+        )
+        const manifests = [...(await writeAddedFiles(producer, { content: 'data', files: copy })), ...filtered]
+        return { operation: 'overwrite', manifests, summary: {}, removedDeleteFiles: 0 }
+      }),
+    )
+    for (const row of live) this.#forget(row)
+    this.#model.push(...texts)
+    await this.#committed()
+  }
+
+  /** The rows that the table must have had at a snapshot, if a writer of this lake made it. */
+  rowsAt(snapshotId: bigint): readonly ModelRow[] | undefined {
+    return this.#history.get(snapshotId)
   }
 
   /** Merges all position delete files of version 2 into one; no row changes. */
@@ -379,8 +417,22 @@ export class ModelLake {
 
   async #write(table: Table, rows: readonly NewRow[]): Promise<readonly DataFile[]> {
     if (rows.length === 0) return []
-    const query = `SELECT c1::INTEGER AS c1, c2::DOUBLE AS c2, c3::${STRUCT} AS c3 FROM (VALUES ${rows.map(({ sql }) => sql).join(', ')}) AS v(c1, c2, c3)`
-    return this.#shop.engine.append({ io: table.io, query, output: this.#output(table) })
+    return this.#shop.engine.append({ io: table.io, query: selectOf(rows), output: this.#output(table) })
+  }
+
+  /** Writes rows of a data file and new ones into new files. */
+  async #copyRows(
+    table: Table,
+    source: { readonly kept: readonly StoredRow[]; readonly path: string; readonly added: readonly NewRow[] },
+  ): Promise<readonly DataFile[]> {
+    const { kept, path, added } = source
+    const positions = kept.map(({ position }) => position).join(', ')
+    const copied =
+      `SELECT tag AS c1, d AS c2, n AS c3 FROM read_parquet('${path}', file_row_number = true, hive_partitioning = false) ` +
+      `WHERE file_row_number IN (${positions})`
+    const parts = [...(kept.length === 0 ? [] : [copied]), ...(added.length === 0 ? [] : [selectOf(added)])]
+    if (parts.length === 0) return []
+    return this.#shop.engine.append({ io: table.io, query: parts.join(' UNION ALL '), output: this.#output(table) })
   }
 
   async #textsOf(files: readonly DataFile[]): Promise<ModelRow[]> {
@@ -511,6 +563,11 @@ function newRows(random: Random, count: number): readonly NewRow[] {
     const n = NESTED[random(NESTED.length)] ?? 'NULL'
     return { tag, sql: `(${tag}, ${d === 'NULL' ? 'NULL' : `'${d}'`}::DOUBLE, ${n}::${STRUCT})` }
   })
+}
+
+function selectOf(rows: readonly NewRow[]): string {
+  const values = rows.map(({ sql }) => sql).join(', ')
+  return `SELECT c1::INTEGER AS c1, c2::DOUBLE AS c2, c3::${STRUCT} AS c3 FROM (VALUES ${values}) AS v(c1, c2, c3)`
 }
 
 function pick<T>(random: Random, items: readonly T[], count: number): readonly T[] {

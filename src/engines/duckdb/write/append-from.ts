@@ -2,14 +2,16 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
-import type { AppendFromResult, AppendFromTask, EngineRunOptions, QueryInput } from '../../engine.ts'
+import type { AppendFromResult, AppendFromTask, ChangesRead, EngineRunOptions, QueryInput } from '../../engine.ts'
 
+import { openChanges } from '../changes/open-changes.ts'
 import { appendRows } from './append-rows.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { SPILL_FOLDER } from '../session/sandbox-settings.ts'
 import { requireReadable } from '../scan/read-checks.ts'
 import { RowSource } from '../scan/row-source.ts'
 import { openInputs } from '../scan/inputs.ts'
+import type { StageContext } from '../scan/stage-context.ts'
 import { textOf } from '../session/result-values.ts'
 import { quoteName } from '../session/sql-text.ts'
 import { structMembers } from '../session/type-mapping.ts'
@@ -62,17 +64,43 @@ export async function appendFrom(
 export async function openViews(
   run: DuckDbRun,
   all: readonly QueryInput[],
-  count?: (input: QueryInput, source: RowSource) => Promise<void>,
+  count?: (input: QueryInput, source: RowCounts) => Promise<void>,
 ): Promise<void> {
   for (const [at, input] of inOrder(all).entries()) {
     const context = { run, io: input.io, metadata: input.metadata }
-    const source = await RowSource.create(context, await openInputs(context, input.inputs, `d${at}_`))
-    await count?.(input, source)
-    const live = input.inputs.length === 0 ? noRows(input) : source.liveRows({ fields: input.fields })
-    const rows = firstRows(input, namedRows(input, live))
+    const { changes } = input
+    const found = await (changes === undefined
+      ? openRows(context, input, at)
+      : openChanged(context, { ...input, changes }, at))
+    await count?.(input, found)
+    const rows = firstRows(input, namedRows(input, found.sql ?? noRows(input)))
     if (mustMaterialize(all, input)) await materialize(run, input, rows)
     else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
   }
+}
+
+type RowCounts = Pick<RowSource, 'rowsRead' | 'countDeleted'>
+
+/** The rows of an input; `sql` is undefined when it has no files. */
+interface OpenedRows extends RowCounts {
+  readonly sql: string | undefined
+}
+
+async function openRows(context: StageContext, { inputs, fields }: QueryInput, at: number): Promise<OpenedRows> {
+  const source = await RowSource.create(context, await openInputs(context, inputs, `d${at}_`))
+  const sql = inputs.length === 0 ? undefined : source.liveRows({ fields })
+  return { sql, rowsRead: source.rowsRead, countDeleted: () => source.countDeleted() }
+}
+
+/** Changed rows; none counts as deleted, because a deleted row is a row of the result. */
+async function openChanged(
+  context: StageContext,
+  input: QueryInput & { readonly changes: ChangesRead },
+  at: number,
+): Promise<OpenedRows> {
+  const sql = await openChanges(context, input, `lockhouse_d${at}_`)
+  const rowsRead = input.inputs.reduce((sum, { dataFile }) => sum + dataFile.recordCount, 0)
+  return { sql, rowsRead, countDeleted: () => Promise.resolve(0) }
 }
 
 /**
@@ -88,8 +116,8 @@ function inOrder(inputs: readonly QueryInput[]): readonly QueryInput[] {
   return inputs.toSorted((a, b) => rank(b) - rank(a))
 }
 
-function hasDeletes({ inputs }: QueryInput): boolean {
-  return inputs.some(({ deletes }) => deletes.length > 0)
+function hasDeletes({ inputs, changes }: QueryInput): boolean {
+  return changes !== undefined || inputs.some(({ deletes }) => deletes.length > 0)
 }
 
 /** Reads the rows of an input into a table, and clears away what they were read from. */
