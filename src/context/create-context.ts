@@ -45,6 +45,7 @@ import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/tables/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
+import { createFilePlanner } from '../services/query/plan-files.ts'
 import { createQueryService } from '../services/query/query-service.ts'
 import type { Logger } from '../services/logger.ts'
 import type { MonitorSettings } from '../services/pipelines/monitor-service.ts'
@@ -206,6 +207,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     () => engine.close(),
     () => sandbox.close(),
   )
+  const planner = createFilePlanner()
   const spark = openSpark(config)
   const streams = openSparkStreams(config, catalog, spark)
   closings.add(
@@ -219,7 +221,8 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     streams,
     metrics,
     sandbox,
-    queries: createQueryService({ ...state, catalog, engine, sandbox, now }),
+    planner,
+    queries: createQueryService({ ...state, catalog, engine, sandbox, planner, now }),
     idempotency,
     refusals,
   }
@@ -228,7 +231,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
 async function openServices(options: ContextOptions, foundation: Foundation) {
-  const { common, engine, spark, metrics, sandbox } = foundation
+  const { common, engine, spark, metrics, sandbox, planner } = foundation
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -264,7 +267,20 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(
-    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments, lineage },
+    {
+      ...common,
+      ...lifecycle,
+      ...upkeep,
+      config,
+      env,
+      engine,
+      sandbox,
+      planner,
+      environments,
+      pipelines,
+      deployments,
+      lineage,
+    },
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()

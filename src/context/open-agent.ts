@@ -16,6 +16,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { SqlSandbox } from '../engines/sql-sandbox.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { FilePlanner } from '../services/query/plan-files.ts'
 import { createTableQuery } from '../services/query/table-query.ts'
 import type { Logger } from '../services/logger.ts'
 import { createAgentActionStore } from '../storage/stores/agent/action-store.ts'
@@ -32,6 +33,7 @@ export interface AgentParts extends CalledServices {
   readonly catalog: CatalogService
   readonly engine: Engine
   readonly sandbox: SqlSandbox
+  readonly planner: FilePlanner
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger

@@ -1,28 +1,16 @@
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
-import { IcebergError } from '../../iceberg/errors.ts'
-import { fileKey } from '../../iceberg/scan/file-scope.ts'
-import { formatType } from '../../iceberg/schema/type-names.ts'
-import type { queryAnswer, queryRequest, tableRowsQuery } from '../../schemas/tables/rows.ts'
-import type { Wire } from '../../schemas/wire.ts'
-import type { InTransaction } from '../../storage/transactions.ts'
-import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { queryRequest, tableRowsQuery } from '../../schemas/tables/rows.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { findTables, type FoundTable } from './find-tables.ts'
 import { readFirstRows } from './first-rows.ts'
-import { completePlan, createFilePlanner, type FilePlanner } from './plan-files.ts'
-import { quoted, type ReplacedTable, withRelations } from './query-text.ts'
-import {
-  type CheckedQuery,
-  checkQuery,
-  type QueriedRows,
-  type QueriedTable,
-  type QueryEngine,
-  relationName,
-  runChecked,
-} from './run-query.ts'
+import { completePlan, type FilePlanner } from './plan-files.ts'
+import { buildAnswer, type FoundRows, noRows, type OpenedTable, type QueryAnswer } from './query-answer.ts'
+import { type ReplacedTable, withRelations } from './query-text.ts'
+import { type QueryRecorder, recordQuery } from './record-query.ts'
+import { type CheckedQuery, checkQuery, type QueryEngine, relationName, runChecked } from './run-query.ts'
+import { type SelectedRows, selectRows } from './select-rows.ts'
 import { type AsOf, versionOf } from './table-version.ts'
 import type { z } from 'zod'
 
@@ -34,7 +22,6 @@ export interface QueryService {
   query(request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer>
 }
 
-export type QueryAnswer = Wire<typeof queryAnswer>
 export type RowsRequest = z.output<typeof tableRowsQuery>
 export type SqlRequest = z.output<typeof queryRequest>
 
@@ -44,23 +31,18 @@ export interface QueryCaller {
   readonly signal: AbortSignal
 }
 
-export interface QueryServiceDeps extends QueryEngine {
+export interface QueryServiceDeps extends QueryEngine, QueryRecorder {
   readonly catalog: CatalogService
-  readonly inTransaction: InTransaction
-  readonly audit: AuditRecorder
+  /** Shared with the other readers of tables, so that one user plans one scan at a time. */
+  readonly planner: FilePlanner
   readonly now: () => Date
 }
 
 const SECONDS = 60
 const MAX_BYTES = 4 * 2 ** 20
 
-interface QueryDeps extends QueryServiceDeps {
-  readonly planner: FilePlanner
-}
-
 /** Queries over the current catalog. */
-export function createQueryService(parts: QueryServiceDeps): QueryService {
-  const deps: QueryDeps = { ...parts, planner: createFilePlanner() }
+export function createQueryService(deps: QueryServiceDeps): QueryService {
   return {
     rows: (table, request, caller) => readRows(deps, { name: table, request, caller }),
     query: (request, caller) => runSql(deps, request, caller),
@@ -73,7 +55,7 @@ interface RowsOf {
   readonly caller: QueryCaller
 }
 
-async function readRows(deps: QueryDeps, { name, request, caller }: RowsOf): Promise<QueryAnswer> {
+async function readRows(deps: QueryServiceDeps, { name, request, caller }: RowsOf): Promise<QueryAnswer> {
   const began = deps.now().getTime()
   const table = await deps.catalog.current().loadTable(parseIdentifier(name))
   const version = versionOf(table.metadata, asOfRequest(request))
@@ -83,10 +65,10 @@ async function readRows(deps: QueryDeps, { name, request, caller }: RowsOf): Pro
   const plan = isAnyOrder ? await deps.planner.first(of) : completePlan(await deps.planner.all(of))
   await plan.grow(request.limit + 1)
   const opened: OpenedTable = { ...version, name: relationName(table.identifier.name), label, table, files: plan.files }
-  const unchecked = { user: of.user, sql: rowsSql(opened, request, deps.sandbox), tables: [opened] }
+  const unchecked = { user: of.user, sql: selectRows(opened, selectionOf(request), deps.sandbox), tables: [opened] }
   const checked = await checkQuery(deps, unchecked)
   if (request.dry_run === true) return dryRun(deps, { tables: [opened], checked, began })
-  await record(deps, caller.context, { tables: [name], where: request.where })
+  await recordQuery(deps, caller.context, { tables: [name], where: request.where })
   const { files, found } = await readFirstRows(plan, {
     label,
     limit: isAnyOrder ? request.limit : Number.POSITIVE_INFINITY,
@@ -102,27 +84,11 @@ async function readRows(deps: QueryDeps, { name, request, caller }: RowsOf): Pro
   return answerOf(deps, { tables: planned, read: [{ ...opened, files }], found, began })
 }
 
-function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest, sandbox: SqlSandbox): string {
-  const shown = sandbox.columnsOf(schema.fields) // some names differ from those of the table
-  const column = (text: string): string => {
-    const wanted = text.trim()
-    const at = schema.fields.findIndex((field) => field.name === wanted)
-    const found = shown[at] ?? shown.find((one) => one.name === wanted)
-    if (found !== undefined) return quoted(found.name)
-    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${wanted}`)
-  }
-  const columns = request.columns === undefined ? '*' : request.columns.split(',').map(column).join(', ')
-  // a condition of its own lines cannot end in a comment that hides the rest
-  const where = request.where === undefined ? '' : `\nWHERE (\n${request.where}\n)`
-  const order =
-    request.order_by === undefined
-      ? ''
-      : `\nORDER BY ${column(request.order_by)}${request.descending === true ? ' DESC' : ''}`
-  // one more row tells whether there are more; the engine then sorts only the first ones
-  return `SELECT ${columns} FROM ${quoted(name)}${where}${order}\nLIMIT ${request.limit + 1}`
+function selectionOf({ columns, where, order_by: column, descending = false, limit }: RowsRequest): SelectedRows {
+  return { columns, where, orderBy: column === undefined ? [] : [{ column, descending }], limit }
 }
 
-async function runSql(deps: QueryDeps, request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer> {
+async function runSql(deps: QueryServiceDeps, request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer> {
   const began = deps.now().getTime()
   const { user } = caller.context.caller
   const named = await deps.sandbox.forOwner(user).tables(request.sql)
@@ -130,7 +96,7 @@ async function runSql(deps: QueryDeps, request: SqlRequest, caller: QueryCaller)
   const { replaced, tables } = await openTables(deps, places, { asOf: asOfRequest(request), ...planning(caller) })
   const checked = await checkQuery(deps, { user, sql: withRelations(request.sql, replaced), tables })
   if (request.dry_run === true) return dryRun(deps, { tables, checked, began })
-  await record(deps, caller.context, { tables: tables.map(({ label }) => label), sql: request.sql })
+  await recordQuery(deps, caller.context, { tables: tables.map(({ label }) => label), sql: request.sql })
   const found = await runChecked(deps, checked, { ...limitsOf(caller, request.limit), tables })
   return answerOf(deps, { tables, read: tables, found, began })
 }
@@ -141,14 +107,9 @@ interface Opening {
   readonly signal: AbortSignal
 }
 
-/** A table of a query, as it was at one snapshot. */
-interface OpenedTable extends QueriedTable {
-  readonly snapshotId: bigint | undefined
-}
-
 /** The tables of a query, each once, under names that no user may write. */
 async function openTables(
-  { planner }: QueryDeps,
+  { planner }: QueryServiceDeps,
   found: readonly FoundTable[],
   { asOf, user, signal }: Opening,
 ): Promise<{ readonly replaced: readonly ReplacedTable[]; readonly tables: readonly OpenedTable[] }> {
@@ -195,72 +156,14 @@ interface Planned {
   readonly began: number
 }
 
-function dryRun(deps: QueryDeps, { tables, checked: { columns }, began }: Planned): QueryAnswer {
-  return answerOf(deps, { tables, read: [], found: { columns, rows: [], truncated: false, hasMore: false }, began })
+function dryRun(deps: QueryServiceDeps, { tables, checked, began }: Planned): QueryAnswer {
+  return answerOf(deps, { tables, read: [], found: noRows(checked), began })
 }
 
-interface Found {
-  readonly tables: readonly OpenedTable[]
-  /** The same with the files that were opened. */
-  readonly read: readonly QueriedTable[]
-  readonly found: QueriedRows
+interface Found extends Omit<FoundRows, 'durationMs'> {
   readonly began: number
 }
 
-function answerOf({ now }: QueryServiceDeps, { tables, read, found, began }: Found): QueryAnswer {
-  const planned = filesOf(tables)
-  return {
-    success: true,
-    columns: found.columns.map(({ name, type, engineType }) => ({
-      name,
-      type: type === undefined ? engineType : formatType(type),
-    })),
-    rows: found.rows,
-    truncated: found.truncated,
-    tables: tables.map(({ label, snapshotId }) => ({ table: label, snapshot_id: snapshotId?.toString() ?? null })),
-    planned_files: planned.size,
-    planned_bytes: sumOf(planned),
-    read_bytes: sumOf(filesOf(read)),
-    duration_ms: now().getTime() - began,
-  }
-}
-
-/** Sizes of data and delete files, each once. */
-function filesOf(tables: readonly QueriedTable[]): ReadonlyMap<string, number> {
-  const files = new Map<string, number>()
-  for (const { files: tasks } of tables) {
-    for (const { dataFile, deletes } of tasks) {
-      for (const file of [dataFile, ...deletes.map((one) => one.file)]) {
-        files.set(fileKey(file), file.contentSizeInBytes ?? file.fileSizeInBytes)
-      }
-    }
-  }
-  return files
-}
-
-function sumOf(sizes: ReadonlyMap<string, number>): number {
-  return [...sizes.values()].reduce((sum, size) => sum + size, 0)
-}
-
-interface ReadTables {
-  readonly tables: readonly string[]
-  readonly sql?: string | undefined
-  readonly where?: string | undefined
-}
-
-/** Who read which tables is kept, without rows. */
-async function record(
-  { inTransaction, audit }: QueryServiceDeps,
-  context: RequestContext,
-  { tables, sql, where }: ReadTables,
-) {
-  const details = {
-    tables: [...tables],
-    ...(sql === undefined ? {} : { sql }),
-    ...(where === undefined ? {} : { where }),
-  }
-  const [objectId] = tables
-  await inTransaction((tx) =>
-    audit.record(tx, { ...context, action: 'table.query', objectType: 'table', objectId, details }),
-  )
+function answerOf({ now }: QueryServiceDeps, { began, ...found }: Found): QueryAnswer {
+  return buildAnswer({ ...found, durationMs: now().getTime() - began })
 }

@@ -1,7 +1,7 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
-import { createFilePlanner } from './plan-files.ts'
+import type { FilePlanner } from './plan-files.ts'
 import { type QueryEngine, relationName, runQuery } from './run-query.ts'
 
 /** A SQL query over one table. */
@@ -28,13 +28,13 @@ export type QueryTable = (request: TableQuery) => Promise<TableQueryAnswer>
 
 export interface TableQueryDeps extends QueryEngine {
   readonly catalog: CatalogService
+  readonly planner: FilePlanner
   /** Time limit of one query. */
   readonly queryMs: number
 }
 
 /** Queries over the current snapshot of one table. Errors of `runQuery`; `NO_SUCH_TABLE`. */
-export function createTableQuery({ catalog, queryMs, ...parts }: TableQueryDeps): QueryTable {
-  const planner = createFilePlanner()
+export function createTableQuery({ catalog, planner, queryMs, ...parts }: TableQueryDeps): QueryTable {
   return async ({ table: label, ...request }) => {
     const table = await catalog.current().loadTable(parseIdentifier(label))
     const name = relationName(table.identifier.name)

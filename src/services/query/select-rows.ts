@@ -1,0 +1,45 @@
+import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { quoted } from './query-text.ts'
+import type { QueriedTable } from './run-query.ts'
+
+/** Which rows of a table are wanted. */
+export interface SelectedRows {
+  /** Names of top-level columns, separated by commas; default: all. */
+  readonly columns?: string | undefined
+  /** A condition in the engine's SQL. */
+  readonly where?: string | undefined
+  readonly orderBy: readonly { readonly column: string; readonly descending: boolean }[]
+  readonly limit: number
+}
+
+/** One SELECT over a table. `NO_SUCH_COLUMN`; the condition is not checked here. */
+export function selectRows(
+  table: Pick<QueriedTable, 'name' | 'schema' | 'label'>,
+  request: SelectedRows,
+  sandbox: SqlSandbox,
+): string {
+  const column = columnNames(table, sandbox)
+  const columns = request.columns === undefined ? '*' : request.columns.split(',').map(column).join(', ')
+  // a condition of its own lines cannot end in a comment that hides the rest
+  const where = request.where === undefined ? '' : `\nWHERE (\n${request.where}\n)`
+  const order = request.orderBy.map(({ column: name, descending }) => `${column(name)}${descending ? ' DESC' : ''}`)
+  // one more row tells whether there are more; the engine then sorts only the first ones
+  const end = `${order.length === 0 ? '' : `\nORDER BY ${order.join(', ')}`}\nLIMIT ${request.limit + 1}`
+  return `SELECT ${columns} FROM ${quoted(table.name)}${where}${end}`
+}
+
+/** Finds columns by the names of the table, of which some differ from those that the engine shows, and by the shown ones. */
+function columnNames(
+  { schema, label }: Pick<QueriedTable, 'schema' | 'label'>,
+  sandbox: SqlSandbox,
+): (text: string) => string {
+  const shown = sandbox.columnsOf(schema.fields)
+  return (text) => {
+    const wanted = text.trim()
+    const at = schema.fields.findIndex((field) => field.name === wanted)
+    const found = shown[at] ?? shown.find((one) => one.name === wanted)
+    if (found !== undefined) return quoted(found.name)
+    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${wanted}`)
+  }
+}
