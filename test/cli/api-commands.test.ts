@@ -414,6 +414,14 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect([code, out], err).toEqual([0, `${String.raw`a\u001b[31m\r\nb`}\n${'1'.padStart(16)}\n`])
   })
 
+  it('changed rows of a table are shown with their numbers by kind', async () => {
+    const { code, out, err } = await run('tables changes demo.events --limit 2 --counts true')
+    expect([code, out.trim().split('\n').length], err).toEqual([0, 3])
+    expect(out).toMatch(/_change_type/)
+    expect(err).toMatch(/2 rows; there are more; opened .+\n1 snapshot: insert 150, delete 0, update_before 0/)
+    expect((await run('tables changes demo.events --from-snapshot-id 7')).err).toMatch(/^lockhouse: NO_SUCH_SNAPSHOT: /)
+  })
+
   it('the caller, the catalog and notebooks are shown', async () => {
     expect(await done('whoami')).toMatch(/^role +LeadDataEngineer$/m)
     const config = await json('config')

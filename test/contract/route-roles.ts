@@ -53,6 +53,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/policies/{policy_id}/resume': 'LeadDataEngineer',
   'get /api/table/{table_name}/snapshots': 'Auditor',
   'get /api/table/{table_name}/files': 'Auditor',
+  'get /api/table/{table_name}/changes': 'DataEngineer',
   'get /api/table/{table_name}/rows': 'DataEngineer',
   'get /api/table/{table_name}/statistics': 'DataEngineer',
   'post /api/query': 'DataEngineer',

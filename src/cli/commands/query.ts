@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { plural } from '../../lib/text.ts'
-import type { queryAnswer } from '../../schemas/tables/rows.ts'
+import type { changesAnswer, queryAnswer } from '../../schemas/tables/rows.ts'
 import { callCommand, queryOf } from '../api/api-command.ts'
 import { endpointOf } from '../endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
@@ -9,8 +9,10 @@ import { sizeText } from '../text.ts'
 import { JSON_OPTION, showRows } from '../show.ts'
 
 type QueryAnswer = z.infer<typeof queryAnswer>
+type ChangesAnswer = z.infer<typeof changesAnswer>
 
 const ROWS = endpointOf('readRows')
+const CHANGES = endpointOf('readChanges')
 const QUERY_FIELDS = simpleFields(endpointOf('runQuery'), ['sql'])
 
 /** Commands that read rows and what the manifests know about them. */
@@ -35,6 +37,21 @@ export const queryCommands: Readonly<Record<string, Command>> = {
     async run(call) {
       const path = `/api/table/${encodeURIComponent(call.names[0] ?? '')}/rows`
       showAnswer(call, await call.api.get<QueryAnswer>(path, queryOf(call, ROWS)))
+    },
+  },
+  'tables changes': {
+    summary: 'show rows that snapshots inserted, deleted or updated',
+    names: ['TABLE'],
+    options: { ...fieldOptions(CHANGES.query), ...JSON_OPTION },
+    examples: ['lockhouse tables changes demo.orders --key order_id --counts true'],
+    endpoints: ['readChanges'],
+    async run(call) {
+      const path = `/api/table/${encodeURIComponent(call.names[0] ?? '')}/changes`
+      const answer = await call.api.get<ChangesAnswer>(path, queryOf(call, CHANGES))
+      showAnswer(call, answer)
+      if (answer.counts === undefined || call.isSet('json')) return
+      const kinds = Object.entries(answer.counts).map(([kind, rows]) => `${kind} ${rows}`)
+      call.terminal.note(`${plural(answer.snapshot_count, 'snapshot')}: ${kinds.join(', ')}`)
     },
   },
   'tables statistics': callCommand('getTableStatistics', {

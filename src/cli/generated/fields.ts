@@ -23,6 +23,7 @@ export interface BodyFields {
   readonly listHistory: never
   readonly listRefs: never
   readonly readRows: never
+  readonly readChanges: never
   readonly runQuery: 'sql' | 'limit' | 'as_of' | 'dry_run'
   readonly getLineage: never
   readonly listTableReports: never
@@ -150,6 +151,7 @@ export interface AnswerFields {
   readonly listHistory: 'success' | 'history' | 'history[].made_current_at' | 'history[].snapshot_id' | 'history[].parent_id' | 'history[].is_current_ancestor' | 'next_page_token'
   readonly listRefs: 'success' | 'refs' | 'refs[].name' | 'refs[].type' | 'refs[].snapshot_id' | 'refs[].min_snapshots_to_keep' | 'refs[].max_snapshot_age_ms' | 'refs[].max_ref_age_ms' | 'next_page_token'
   readonly readRows: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms'
+  readonly readChanges: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms' | 'from_snapshot_id' | 'to_snapshot_id' | 'snapshot_count' | 'counts' | 'counts.insert' | 'counts.delete' | 'counts.update_before' | 'counts.update_after'
   readonly runQuery: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms'
   readonly getLineage: 'success' | 'table' | 'nodes' | 'nodes[].id' | 'nodes[].kind' | 'nodes[].table' | 'nodes[].exists' | 'nodes[].band' | 'nodes[].score' | 'nodes[].hidden_flows' | 'nodes[].pipeline_id' | 'nodes[].state' | 'nodes[].error' | 'nodes[].error.code' | 'nodes[].error.message' | 'nodes[].environment' | 'nodes[].definition_id' | 'nodes[].version_id' | 'nodes[].source_tables' | 'nodes[].sink_tables' | 'nodes[].definition_name' | 'nodes[].version' | 'edges' | 'edges[].id' | 'edges[].kind' | 'edges[].from' | 'edges[].to' | 'edges[].state' | 'edges[].columns' | 'edges[].column_sources' | 'edges[].column_sources[].column' | 'edges[].column_sources[].sources' | 'edges[].column_sources[].sources[].table' | 'edges[].column_sources[].sources[].column' | 'edges[].lag' | 'edges[].lag.snapshots' | 'edges[].lag.files' | 'edges[].lag.rows' | 'edges[].lag.bytes' | 'edges[].lag.seconds' | 'edges[].lag.measured_at' | 'truncated' | 'columns_truncated' | 'similar_tables'
   readonly listTableReports: 'success' | 'reports' | 'reports[].id' | 'reports[].kind' | 'reports[].reported_by' | 'reports[].reported_at' | 'reports[].report_json' | 'next_page_token'

@@ -1,4 +1,10 @@
-import { queryAnswer, queryRequest, tableRowsQuery } from '../../schemas/tables/rows.ts'
+import {
+  changesAnswer,
+  queryAnswer,
+  queryRequest,
+  tableChangesQuery,
+  tableRowsQuery,
+} from '../../schemas/tables/rows.ts'
 import { tableParams } from '../../schemas/tables/tables.ts'
 import type { QueryService } from '../../services/query/query-service.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
@@ -21,6 +27,23 @@ export function queryRoutes({ queries }: { readonly queries: QueryService }): Ro
       body: await queries.rows(input.params.table_name, input.query, {
         context: requestContext(input),
         signal: input.exchange.request.signal,
+      }),
+    })),
+    route({
+      method: 'get',
+      path: '/api/table/{table_name}/changes',
+      operationId: 'readChanges',
+      summary: 'Rows that snapshots inserted, deleted or updated',
+      minRole: 'DataEngineer',
+      params: tableParams,
+      query: tableChangesQuery,
+      responses: { 200: { description: 'The changed rows', schema: changesAnswer } },
+      refuses: [422],
+    }).handle(async (input) => ({
+      status: 200,
+      body: await queries.changes(input.params.table_name, input.query, {
+        context: requestContext(input),
+        signal: input.signal,
       }),
     })),
     route({

@@ -25,6 +25,28 @@ export const tableRowsQuery = z.strictObject({
   dry_run: flag.describe('Return the columns and what would be read, without rows').optional(),
 })
 
+export const tableChangesQuery = z.strictObject({
+  from_snapshot_id: snapshotId.describe('Changes after this snapshot; default: the parent of the last one').optional(),
+  to_snapshot_id: snapshotId.describe('Changes up to this snapshot; default: the current one').optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(DEFAULT_ROWS),
+  key: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .describe('Top-level columns that identify a row, separated by commas: finds updated rows')
+    .optional(),
+  by_row_id: flag.describe('Find updated rows by their row id, in format version 3').optional(),
+  where: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .describe("A condition on the columns of a changed row, in DuckDB SQL, such as _change_type = 'delete'")
+    .optional(),
+  columns: z.string().min(1).max(10_000).describe('Names of top-level columns, separated by commas').optional(),
+  counts: flag.describe('Count all changed rows by kind, which reads all changed files').optional(),
+  dry_run: flag.describe('Return the columns and what would be read, without rows').optional(),
+})
+
 export const queryRequest = z
   .strictObject({
     sql: z
@@ -59,3 +81,16 @@ export const queryAnswer = z
     duration_ms: z.number().min(0),
   })
   .meta({ id: 'QueryAnswer' })
+
+const rowCount = count.meta({ description: 'Changed rows that meet the condition' })
+
+export const changesAnswer = queryAnswer
+  .extend({
+    from_snapshot_id: snapshotId.nullable().meta({ description: 'null: the table was empty' }),
+    to_snapshot_id: snapshotId.nullable().meta({ description: 'null: the table has no snapshot' }),
+    snapshot_count: count.meta({ description: 'Snapshots of the range that may change rows; compactions do not' }),
+    counts: z
+      .object({ insert: rowCount, delete: rowCount, update_before: rowCount, update_after: rowCount })
+      .optional(),
+  })
+  .meta({ id: 'ChangesAnswer' })

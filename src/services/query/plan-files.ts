@@ -1,5 +1,8 @@
 import { DomainError } from '../../domain/errors.ts'
 import { FairSlots } from '../../engines/fair-slots.ts'
+import type { ChangeRange } from '../../iceberg/changes/change-range.ts'
+import type { SnapshotChanges } from '../../iceberg/changes/changed-files.ts'
+import { planChanges } from '../../iceberg/changes/plan-changes.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { countDataFiles, type FileScanTask, planFiles, planFilesInSteps } from '../../iceberg/scan/scan.ts'
@@ -33,16 +36,34 @@ export interface FilePlanner {
   all(request: FilePlanRequest): Promise<readonly FileScanTask[]>
   /** All files of a table with at most as many as a query may read, else the first ones. Errors as {@link all}. */
   first(request: FilePlanRequest): Promise<GrowingPlan>
+  /** The changed files of each snapshot of a range. `UNPROCESSABLE` for too many snapshots, files or manifest entries. */
+  changes(request: ChangePlanRequest): Promise<readonly SnapshotChanges[]>
 }
+
+/** Which changes are planned, and for whom. */
+export interface ChangePlanRequest extends Omit<FilePlanRequest, 'snapshotId'> {
+  readonly range: ChangeRange
+}
+
+/** Snapshots of which one query may read the changes. */
+export const MAX_SNAPSHOTS = 1000
+/** Entries of manifests and manifest lists of these snapshots, together: about ten seconds of work. */
+const MAX_ENTRIES = 1_000_000
 
 const LANES = { plan: { running: 4, runningPerOwner: 1, waiting: 64, waitingPerOwner: 8 } } as const
 
 /** A planner with a queue of its own. */
 export function createFilePlanner(): FilePlanner {
   const slots = new FairSlots(LANES)
-  const inTurn = <T>({ user: owner, signal, label }: FilePlanRequest, work: () => Promise<T>): Promise<T> =>
+  const inTurn = <T>(
+    { user: owner, signal, label }: Turn,
+    work: () => Promise<T>,
+    explain: Explain = tooMany,
+  ): Promise<T> =>
     slots.run({ lane: 'plan', owner, signal }, () =>
-      work().catch((error: unknown) => Promise.reject(named(error, label))),
+      work().catch((error: unknown) =>
+        Promise.reject(isIcebergError(error, 'LIMIT_EXCEEDED') ? explain(label, error) : error),
+      ),
     )
   return {
     all: (request) => inTurn(request, () => planAll(request)),
@@ -53,7 +74,30 @@ export function createFilePlanner(): FilePlanner {
         if (count === undefined || count > MAX_FILES) return new PlanInSteps(request, (work) => inTurn(request, work))
         return completePlan(await planAll(request))
       }),
+    changes: (request) => inTurn(request, () => planRange(request), tooManyChanges),
   }
+}
+
+type Explain = (label: string, error: Error) => DomainError
+type Turn = Pick<FilePlanRequest, 'user' | 'signal' | 'label'>
+
+async function planRange({ table, range, label, signal }: ChangePlanRequest): Promise<readonly SnapshotChanges[]> {
+  const { length } = range.snapshots
+  if (length > MAX_SNAPSHOTS) {
+    const message = `${label} has ${length} snapshots in this range, and a query reads the changes of at most ${MAX_SNAPSHOTS}`
+    throw new DomainError('UNPROCESSABLE', `${message}: choose a smaller range`)
+  }
+  const steps: SnapshotChanges[] = []
+  const limits = { maxFiles: MAX_FILES, maxEntries: MAX_ENTRIES, signal }
+  for await (const step of planChanges(table, range, limits)) steps.push(step)
+  return steps
+}
+
+function tooManyChanges(label: string, { message }: Error): DomainError {
+  return new DomainError(
+    'UNPROCESSABLE',
+    `${label} has too many changes to read here: ${message}; at most ${MAX_FILES} changed files are read, so choose a smaller range`,
+  )
 }
 
 /** A plan that has all files. */
@@ -95,10 +139,6 @@ class PlanInSteps implements GrowingPlan {
       }
     })
   }
-}
-
-function named(error: unknown, label: string): unknown {
-  return isIcebergError(error, 'LIMIT_EXCEEDED') ? tooMany(label) : error
 }
 
 function tooMany(label: string): DomainError {

@@ -8,6 +8,7 @@ import { readFirstRows } from './first-rows.ts'
 import { completePlan, type FilePlanner } from './plan-files.ts'
 import { buildAnswer, type FoundRows, noRows, type OpenedTable, type QueryAnswer } from './query-answer.ts'
 import { type ReplacedTable, withRelations } from './query-text.ts'
+import { type ChangesAnswer, type ChangesRequest, readChanges } from './read-changes.ts'
 import { type QueryRecorder, recordQuery } from './record-query.ts'
 import { type CheckedQuery, checkQuery, type QueryEngine, relationName, runChecked } from './run-query.ts'
 import { type SelectedRows, selectRows } from './select-rows.ts'
@@ -20,6 +21,8 @@ export interface QueryService {
   rows(table: string, request: RowsRequest, caller: QueryCaller): Promise<QueryAnswer>
   /** The result of one SELECT over tables by their names, `UNPROCESSABLE` for a name that is not the one of one table. */
   query(request: SqlRequest, caller: QueryCaller): Promise<QueryAnswer>
+  /** How the rows of one table changed between two snapshots. Errors of `readChanges`. */
+  changes(table: string, request: ChangesRequest, caller: QueryCaller): Promise<ChangesAnswer>
 }
 
 export type RowsRequest = z.output<typeof tableRowsQuery>
@@ -46,6 +49,8 @@ export function createQueryService(deps: QueryServiceDeps): QueryService {
   return {
     rows: (table, request, caller) => readRows(deps, { name: table, request, caller }),
     query: (request, caller) => runSql(deps, request, caller),
+    changes: (name, request, caller) =>
+      readChanges(deps, { name, request, ...caller, maxBytes: MAX_BYTES, seconds: SECONDS }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Engine, QueryAnswer } from '../../engines/engine.ts'
+import type { ChangesRead, Engine, QueryAnswer } from '../../engines/engine.ts'
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
@@ -15,6 +15,8 @@ export interface QueriedTable {
   /** The columns that the query sees. */
   readonly schema: Schema
   readonly files: readonly FileScanTask[]
+  /** Reads how its rows changed, instead of its rows. */
+  readonly changes?: ChangesRead
 }
 
 /** A query over tables, and its limits. */
@@ -83,7 +85,8 @@ export async function runChecked(
 ): Promise<QueriedRows> {
   const found = await engine.queryRows(
     {
-      inputs: tables.map(({ name, table, schema, files }) => ({
+      inputs: tables.map(({ name, table, schema, files, changes }) => ({
+        ...(changes === undefined ? {} : { changes }),
         name,
         io: table.io,
         metadata: table.metadata,
