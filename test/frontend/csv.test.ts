@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { csvOf } from '../../frontend/src/features/query/csv.ts'
+import { csvOf } from '../../frontend/src/components/rows/csv.ts'
 
 const column = (name: string, type: string) => ({ name, type })
 

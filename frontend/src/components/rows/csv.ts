@@ -1,5 +1,5 @@
 import type { QueryAnswer } from '../../api/types.ts'
-import { NUMBERS } from '../../components/rows/row-grid.tsx'
+import { NUMBERS } from './row-grid.tsx'
 
 /**
  * Rows as CSV (RFC 4180). NULL is empty and an empty text has quotes, also NULL where it would be the whole line. A text that a spreadsheet
@@ -24,4 +24,14 @@ function cell(value: unknown, isText = true): string {
   const plain = typeof value === 'string' ? value : JSON.stringify(value)
   const text = isText && FORMULA.test(plain) ? `'${plain}` : plain
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Offers rows as a file to save. */
+export function downloadCsv(answer: Pick<QueryAnswer, 'columns' | 'rows'>, name = 'rows.csv'): void {
+  const url = URL.createObjectURL(new Blob([csvOf(answer)], { type: 'text/csv' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
 }

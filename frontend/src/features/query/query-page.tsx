@@ -4,13 +4,13 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import type { QueryAnswer } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
+import { downloadCsv } from '../../components/rows/csv.ts'
 import { RowGrid } from '../../components/rows/row-grid.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
 import { formatBytes, formatDuration } from '../../strings/shared/units.ts'
 import { queryStrings as words, rowGrid } from '../../strings/query.ts'
 import { runQuery } from './api.ts'
-import { csvOf } from './csv.ts'
 import classes from './query.module.css'
 import { recentQueries, rememberQuery } from './recent-queries.ts'
 
@@ -127,7 +127,7 @@ function Result({ answer, isDryRun }: { readonly answer: QueryAnswer; readonly i
           <span className={classes.dim}>{rowGrid.read(formatBytes(read), formatBytes(all), formatDuration(ms))}</span>
         </Text>
         {rows.length > 0 && (
-          <Button variant="default" size="compact-sm" onClick={() => download(csvOf(answer))}>
+          <Button variant="default" size="compact-sm" onClick={() => downloadCsv(answer)}>
             {words.export}
           </Button>
         )}
@@ -160,13 +160,4 @@ function Recent({ queries, onChoose }: RecentProps) {
       </ul>
     </section>
   )
-}
-
-function download(csv: string): void {
-  const url = URL.createObjectURL(new Blob([csv], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = 'rows.csv'
-  link.click()
-  URL.revokeObjectURL(url)
 }
