@@ -41,6 +41,7 @@ export type QueryAnswer = z.infer<typeof rows.queryAnswer>
 export type Lineage = z.infer<typeof lineage.lineage>
 export type LineageNode = Lineage['nodes'][number]
 export type LineageEdge = Lineage['edges'][number]
+export type ChangesAnswer = z.infer<typeof rows.changesAnswer>
 export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>

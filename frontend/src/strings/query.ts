@@ -21,6 +21,34 @@ export const tableRows = {
   more: (count: number) => `Show up to ${formatCount(count)}`,
   openQuery: 'Open in SQL',
   needsRole: 'Rows require the role Data engineer.',
+  compare: 'Compare',
+} as const
+
+/** Text of the comparison of two snapshots. */
+export const tableChanges = {
+  label: (table: string) => `Changed rows of ${table}`,
+  from: 'From (without its own changes)',
+  to: 'To',
+  parent: 'The snapshot before',
+  current: 'The current snapshot',
+  key: 'Key columns, such as id',
+  keyHelp: 'With key columns, deleted and inserted rows with one key are shown as updated.',
+  filter: "Filter, such as _change_type = 'delete'",
+  apply: 'Apply',
+  close: 'Back to the rows',
+  export: 'Download CSV',
+  none: 'No row changed between these snapshots.',
+  kind: 'change',
+  snapshot: (time: string, operation: string | null, id: string) => `${time} · ${operation ?? 'unknown'} · ${id}`,
+  kinds: {
+    insert: '+ inserted',
+    delete: '− deleted',
+    update_before: '− before update',
+    update_after: '+ after update',
+  },
+  counts: (inserted: number, deleted: number, updated: number) =>
+    `${formatCount(inserted)} inserted, ${formatCount(deleted)} deleted, ${formatCount(updated)} updated`,
+  snapshots: (count: number) => `in ${formatPlural(count, 'snapshot')}`,
 } as const
 
 /** Text of the SQL page. */

@@ -15,13 +15,15 @@ interface RowGridProps {
   readonly order?: RowOrder | undefined
   /** Without it, columns cannot be ordered. */
   readonly onOrder?: (column: string) => void
+  /** Whether a row is shown as added or removed, by its place. */
+  readonly kindOf?: (at: number) => 'added' | 'removed'
 }
 
 /** Types whose values are numbers; 64-bit integers and decimals come as texts. */
 export const NUMBERS = /^(int|long|float|double|decimal.*)$/
 
 /** Rows with their columns and types; NULL differs from an empty text. */
-export function RowGrid({ label, answer: { columns, rows }, order, onOrder }: RowGridProps) {
+export function RowGrid({ label, answer: { columns, rows }, order, onOrder, kindOf }: RowGridProps) {
   const isNumber = columns.map(({ type }) => NUMBERS.test(type))
   return (
     <Scrollable label={label} className={classes.frame}>
@@ -49,7 +51,7 @@ export function RowGrid({ label, answer: { columns, rows }, order, onOrder }: Ro
         </thead>
         <tbody>
           {rows.map((row, at) => (
-            <tr key={at}>
+            <tr key={at} data-kind={kindOf?.(at)}>
               {row.map((value, column) => (
                 <td key={column} className={isNumber[column] ? classes.number : undefined} title={titleOf(value)}>
                   {value === null ? <span className={classes.null}>{words.null}</span> : textOf(value)}

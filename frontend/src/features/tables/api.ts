@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import type {
+  ChangesAnswer,
   FileList,
   HistoryList,
   OperationAccepted,
@@ -51,6 +52,29 @@ export const rowsQuery = (table: string, { ref, where, order, limit }: RowsView)
     queryFn: ({ signal }) =>
       api.get<QueryAnswer>(path(table, '/rows'), {
         query: { ref, where, limit, order_by: order?.column, descending: order?.isDescending ? 'true' : undefined },
+        signal,
+      }),
+    retry: false,
+  })
+
+/** Which changes of a table are shown. */
+export interface ChangesView {
+  /** Snapshot ids. */
+  readonly from: string | undefined
+  readonly to: string | undefined
+  /** Columns that identify a row, separated by commas; empty: none. */
+  readonly key: string
+  readonly where: string
+  readonly limit: number
+}
+
+/** Changed rows of a table, with their numbers by kind. */
+export const changesQuery = (table: string, { from, to, key, where, limit }: ChangesView) =>
+  queryOptions({
+    queryKey: ['table', table, 'changes', from, to, key, where, limit],
+    queryFn: ({ signal }) =>
+      api.get<ChangesAnswer>(path(table, '/changes'), {
+        query: { from_snapshot_id: from, to_snapshot_id: to, key, where, limit, counts: 'true' },
         signal,
       }),
     retry: false,

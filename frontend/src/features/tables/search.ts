@@ -38,6 +38,8 @@ export interface TableSearch {
   readonly tab?: TableTab
   readonly sort?: string
   readonly q?: string
+  /** The compared snapshots, see {@link parseComparison}. */
+  readonly compare?: string
   /** The action whose form is open. */
   readonly action?: string
   /** `1`: the form is filled with what the health report recommends. */
@@ -46,6 +48,27 @@ export interface TableSearch {
   readonly target?: string
   /** The operation that is watched. */
   readonly op?: string
+}
+
+/** Two snapshots, and the columns that identify a row. */
+export interface Comparison {
+  /** Undefined: the snapshot before `to`. */
+  readonly from: string | undefined
+  /** Undefined: the current snapshot. */
+  readonly to: string | undefined
+  readonly key: string
+}
+
+/** A comparison as an address has it: `<from>~<to>~<key>`, with empty parts for what is not chosen. */
+export function formatComparison({ from = '', to = '', key }: Comparison): string {
+  return `${from}~${to}~${key}`
+}
+
+/** The inverse of {@link formatComparison}. */
+export function parseComparison(text: string): Comparison {
+  const [from = '', to = '', ...key] = text.split('~')
+  const idOf = (part: string): string | undefined => (/^\d{1,19}$/.test(part) ? part : undefined)
+  return { from: idOf(from), to: idOf(to), key: key.join('~') }
 }
 
 type Given = Readonly<Record<string, unknown>>
@@ -68,6 +91,7 @@ export function parseTableSearch(given: Given): TableSearch {
     ...(tab === undefined || tab === 'overview' ? {} : { tab }),
     ...text(given, 'sort'),
     ...text(given, 'q'),
+    ...text(given, 'compare'),
     ...text(given, 'action'),
     ...text(given, 'recommended'),
     ...text(given, 'target'),

@@ -11,16 +11,22 @@ import { Notice } from '../../../components/status/notice.tsx'
 import { formatBytes, formatDuration } from '../../../strings/shared/units.ts'
 import { rowGrid, tableRows as words } from '../../../strings/query.ts'
 import { overviewQuery, rowsQuery, type RowsView } from '../api.ts'
+import { ChangedRows } from '../changes/changed-rows.tsx'
+import { formatComparison } from '../search.ts'
 import classes from './schema-tab.module.css'
 import type { TabProps } from './tab-props.ts'
 
 const FEW = 100
 const MANY = 1000
 
+const LAST_COMMIT = { from: undefined, to: undefined, key: '' }
+
 /** The first rows of a table, of any version that a branch or tag names. */
 export function RowsTab(props: TabProps) {
   const canRead = useCan('DataEngineer')
-  return canRead ? <Rows key={props.table} {...props} /> : <Notice tone="info">{words.needsRole}</Notice>
+  if (!canRead) return <Notice tone="info">{words.needsRole}</Notice>
+  const isCompared = props.search.compare !== undefined && props.search.compare !== ''
+  return isCompared ? <ChangedRows key={props.table} {...props} /> : <Rows key={props.table} {...props} />
 }
 
 function Rows({ table, search, onSearch }: TabProps) {
@@ -51,6 +57,9 @@ function Rows({ table, search, onSearch }: TabProps) {
           {words.apply}
         </Button>
         <VersionSelect table={table} value={ref} onChange={setRef} />
+        <Button variant="default" onClick={() => onSearch({ q: '', sort: '', compare: formatComparison(LAST_COMMIT) })}>
+          {words.compare}
+        </Button>
         <Link to="/query" search={{ sql: `SELECT * FROM ${quotedName(table)}` }}>
           {words.openQuery}
         </Link>
