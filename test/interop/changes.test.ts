@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bagDifference } from '../engines/duckdb/changes/read-changes.ts'
 import { createRandom } from '../maintenance/compaction/random-writers.ts'
 import { SPARK35_JAR, SPARK35_PYTHON, sparkAvailable, SQLITE_JDBC_JAR } from './harness/environment.ts'
 import { Service } from './harness/service.ts'
@@ -147,14 +148,28 @@ describe.skipIf(!available).each(versions)('changes that Spark $spark made', { t
         expect(texts(found, [...columns, '_change_type']), `${operation} ${id}`).toEqual(difference.sort())
       }
       if (format === 3) {
-        const updated = await ours(table, `by_row_id=true&from_snapshot_id=${first}&to_snapshot_id=${last}`)
-        const keyed = await ours(table, `key=id&from_snapshot_id=${first}&to_snapshot_id=${last}`)
-        const names = [...columns, ...MARKS]
-        expect(texts(updated, names)).toEqual(texts(keyed, names))
+        // INSERT OVERWRITE writes rows with new ids, so rows with equal values are then not the same row
+        const plain = await ours(table, `from_snapshot_id=${first}&to_snapshot_id=${last}`)
+        const byId = await ours(table, `by_row_id=true&from_snapshot_id=${first}&to_snapshot_id=${last}`)
+        expect(netOf(byId, columns)).toEqual(netOf(plain, columns))
+        expect(texts(byId, ['_change_type'])).toContain('["update_after"]')
       }
     },
   )
 })
+
+/** Which rows each snapshot adds more often than it removes them, or the other way round. */
+function netOf({ columns, rows }: ChangesAnswer, names: readonly string[]): readonly string[] {
+  const at = [...names, '_change_ordinal'].map((name) => columns.findIndex((column) => column.name === name))
+  const typeAt = columns.findIndex(({ name }) => name === '_change_type')
+  const textsOf = (kinds: readonly string[]): string[] =>
+    rows
+      .filter((row) => kinds.includes(String(row[typeAt])))
+      .map((row) => JSON.stringify(at.map((index) => row[index])))
+  return bagDifference(textsOf(['delete', 'update_before']), textsOf(['insert', 'update_after']))
+    .map(({ row, type }) => `${type} ${row}`)
+    .toSorted()
+}
 
 interface Range {
   readonly from: string
