@@ -1,4 +1,4 @@
-import { locationKey } from '../metadata/location-identity.ts'
+import { locationKey } from '../io/location-identity.ts'
 import type { ManifestFile } from '../manifest/manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'
 import { DeleteComparison } from '../scan/delete-comparison.ts'

@@ -43,7 +43,7 @@ export function queryRoutes({ queries }: { readonly queries: QueryService }): Ro
       status: 200,
       body: await queries.changes(input.params.table_name, input.query, {
         context: requestContext(input),
-        signal: input.signal,
+        signal: input.exchange.request.signal,
       }),
     })),
     route({

@@ -2,7 +2,7 @@ import type { ChangeType } from '../../../iceberg/changes/change-columns.ts'
 import { CHANGE_ORDINAL, CHANGE_TYPE, COMMIT_SNAPSHOT_ID } from '../../../iceberg/changes/change-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import { rowIdentity } from '../verification/row-hash.ts'
+import { rowIdentity } from '../comparison/row-hash.ts'
 import { quoteText } from '../session/sql-text.ts'
 
 /** Columns of changed rows beside those of the table: ordinal, snapshot, and 1 for a row that appears or -1 for one that disappears. */

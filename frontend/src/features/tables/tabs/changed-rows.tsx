@@ -5,16 +5,16 @@ import type { ChangesAnswer, Snapshot, SnapshotList } from '../../../api/types.t
 import { downloadCsv } from '../../../components/rows/csv.ts'
 import { RowGrid } from '../../../components/rows/row-grid.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
-import { formatBytes, formatDuration } from '../../../components/text/units.ts'
+import { formatBytes, formatDuration } from '../../../strings/shared/units.ts'
 import { rowGrid, tableChanges as words } from '../../../strings/query.ts'
 import { useZone } from '../../../time/time-settings.ts'
 import { formatTime } from '../../../time/zone.ts'
 import { changesQuery, snapshotsQuery } from '../api.ts'
 import { type Comparison, formatComparison, parseComparison } from '../search.ts'
-import type { TabProps } from '../tabs/tab-props.ts'
-import { usePaged } from '../tabs/use-paged.ts'
+import type { TabProps } from './tab-props.ts'
+import { usePaged } from './use-paged.ts'
 import { toChangeGrid } from './change-grid.ts'
-import classes from '../tabs/schema-tab.module.css'
+import classes from './schema-tab.module.css'
 
 const LIMIT = 1000
 
