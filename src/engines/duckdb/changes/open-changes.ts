@@ -6,6 +6,7 @@ import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { ChangesRead, QueryInput } from '../../engine.ts'
 
+import { POSITION_DELETES } from '../scan/position-deletes.ts'
 import { openInputs } from '../scan/inputs.ts'
 import type { ScanInput } from '../scan/inputs.ts'
 import { type InputColumn, RowSource } from '../scan/row-source.ts'
@@ -108,7 +109,12 @@ function markOf(task: FileScanTask): ChangeScanTask['change'] {
 }
 
 async function openSide(context: StageContext, tasks: readonly FileScanTask[], prefix: string): Promise<RowSource> {
-  return RowSource.create(context, await openInputs(context, tasks, `${prefix}d`), prefix)
+  const inputs = await openInputs(context, tasks, `${prefix}d`)
+  return RowSource.create(context, inputs, {
+    table: `${prefix}${POSITION_DELETES}`,
+    prefix: `${prefix}p`,
+    keyPrefix: prefix,
+  })
 }
 
 interface SnapshotTasks {
