@@ -215,13 +215,12 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     () => spark?.close(),
   )
   return {
-    common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
+    common: { state, catalog, planner, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
     streams,
     metrics,
     sandbox,
-    planner,
     queries: createQueryService({ ...state, catalog, engine, sandbox, planner, now }),
     idempotency,
     refusals,
@@ -231,7 +230,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
 async function openServices(options: ContextOptions, foundation: Foundation) {
-  const { common, engine, spark, metrics, sandbox, planner } = foundation
+  const { common, engine, spark, metrics, sandbox } = foundation
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -267,20 +266,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(
-    {
-      ...common,
-      ...lifecycle,
-      ...upkeep,
-      config,
-      env,
-      engine,
-      sandbox,
-      planner,
-      environments,
-      pipelines,
-      deployments,
-      lineage,
-    },
+    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments, lineage },
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()
