@@ -17,8 +17,10 @@ const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
  */
 export function idempotency(service: IdempotencyService) {
   return createMiddleware<AppEnv>(async function answerRepetition(c, next) {
-    const { method, caller } = c.env
+    const { method, caller, route } = c.env
     if (method !== 'POST' || caller === undefined || c.env.header('idempotency-key') === undefined) return next()
+    // a request without a route has no effect to repeat, and its refusal is thrown through this
+    if (route === undefined) return next()
     return answerOnce(service, c.env, async () => {
       await next()
       return c.res

@@ -19,6 +19,13 @@ afterAll(async () => {
   await cluster.close()
 })
 
+it('a repeated request without a route is refused as the first one', async () => {
+  for (let round = 1; round <= 2; round++) {
+    const { status } = await service.post('/api/nope', { a: round }, { headers: { 'Idempotency-Key': 'nope' } })
+    expect(status).toBe(404)
+  }
+})
+
 describe('every route', () => {
   it('is in the OpenAPI document with its minimum role, and the document is valid', async () => {
     const { status, body } = await service.get('/api/openapi.json', { token: null })
