@@ -2,6 +2,7 @@ import { CHANGE_COLUMNS } from '../../../iceberg/changes/change-columns.ts'
 import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { ChangeScanTask } from '../../../iceberg/changes/changed-files.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
+import { locationKey } from '../../../iceberg/io/location-identity.ts'
 import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { ChangesRead, QueryInput } from '../../engine.ts'
@@ -35,8 +36,9 @@ export async function openChanges(
   const read = isByRowId ? [...ownFields, ROW_ID] : ownFields
   const key = keyOf(ownFields, { keyIds, isByRowId })
   const snapshots = [...Map.groupBy(inputs.map(requireMark), ({ change }) => change.ordinal).values()]
+  const isNew = neverSeen()
   const { oneSided = [], twoSided = [] } = Object.groupBy(snapshots, (tasks) =>
-    isOneSided(tasks, key) ? 'oneSided' : 'twoSided',
+    isOneSided(tasks, key) && isNew(tasks) ? 'oneSided' : 'twoSided',
   )
   const parts: string[] = []
   if (oneSided.length > 0) {
@@ -86,6 +88,17 @@ function keyOf(fields: readonly NestedField[], { keyIds, isByRowId }: ChangesRea
 function isOneSided(tasks: readonly ChangeScanTask[], key: ChangeKey | undefined): boolean {
   const isInsert = tasks.every(({ change }) => change.side === 'after' && !change.isPaired)
   return isInsert || (key === undefined && tasks.every(({ change }) => change.side === 'before' && !change.isPaired))
+}
+
+/** Position deletes name their data file by its path, so one source must not have a file twice. */
+function neverSeen(): (tasks: readonly ChangeScanTask[]) => boolean {
+  const seen = new Set<string>()
+  return (tasks) => {
+    const paths = tasks.map(({ dataFile }) => locationKey(dataFile.filePath))
+    const isNew = paths.every((path) => !seen.has(path))
+    for (const path of paths) seen.add(path)
+    return isNew
+  }
 }
 
 /** The columns that both sides of a snapshot have. */

@@ -83,6 +83,15 @@ function expectedUpdates(
   return [...gone, ...after.filter(({ k }) => !before.some((old) => old.k === k)).map((row) => text(row, 'insert'))]
 }
 
+it('a file that is added with position deletes and removed later has its deletes on both sides', async () => {
+  const rows = ['1', '2', '3'].map((k, at) => ({ k, v: 'v', rowId: at }))
+  const added = await fileOf(rows, { ordinal: 0, side: 'after', isPaired: false })
+  const deletes = [await lake.positionDeletes([[added.dataFile.filePath, 0]])]
+  const removed = { ...added, deletes, change: { ...added.change, ordinal: 1, side: 'before' as const } }
+  const all = ['0 2.0 v insert', '0 3.0 v insert', '1 2.0 v delete', '1 3.0 v delete']
+  expect(await read([{ ...added, deletes }, removed], {})).toEqual(all)
+})
+
 describe('updated rows', () => {
   it.each(Array.from({ length: runs(60) }, (_, at) => at + 1))(
     'are found by key and by row id in random snapshots, with seed %i',
