@@ -51,7 +51,7 @@ export function createLineageService(deps: LineageServiceDeps): LineageService {
         versionsOf([...walked.flows], deps),
       ])
       const similar = table === undefined ? [] : similarTables(table, flows)
-      if (table !== undefined && walked.flows.size === 0 && tables.get(table)?.exists === false) {
+      if (table !== undefined && !walked.truncated && walked.flows.size === 0 && tables.get(table)?.exists === false) {
         throw new IcebergError('NO_SUCH_TABLE', `Table ${table} does not exist.`)
       }
       const asked = columns ? [...walked.flows].slice(0, MAX_COLUMN_FLOWS) : []

@@ -35,6 +35,8 @@ export function lineageGraph(known: KnownLineage): Pick<LineageView, 'nodes' | '
   for (const table of known.walked.tables) add({ nodes: [tableNode(table, known)], edges: [] })
   for (const flow of known.walked.flows) {
     add({ nodes: [flowNode(flow)], edges: flowEdges(flow, known) })
+    // a pipeline of another environment may have added the version, with the tables that it has there
+    if (flow.kind === 'version') nodes.set(flow.id, flowNode(flow))
     const version = flow.kind === 'version' ? flow.version : known.versions.get(flow.pipeline.versionId ?? '')
     if (version !== undefined) add(versionPart(version, flow))
   }

@@ -120,7 +120,8 @@ class ColumnTracer {
         expression === undefined
           ? (findColumn(input, name)?.origins ?? null)
           : await this.#expression(expression, input)
-      if (expression !== undefined) this.#need(node, origins)
+      // a later node may drop the column, and still the graph fails without it
+      if (expression !== undefined || origins !== null) this.#need(node, origins)
       columns.push({ name, origins })
     }
     return columns
@@ -132,14 +133,13 @@ class ColumnTracer {
     const sql: UserSql = { kind: 'query', text: node.config.query, relations: inputs.map(({ name }) => name) }
     const shown = this.#typed.byNode.get(node.id) ?? []
     const traced = traceQuery(await this.#request.sandbox.syntax(sql), relations)
-    if (traced !== undefined && traced.columns.length === shown.length) {
-      for (const origins of traced.conditions) this.#need(node, origins)
-      return shown.map(({ name }, at) => ({ name, origins: traced.columns[at]?.origins ?? null }))
-    }
+    const columns = traced?.columns.length === shown.length ? traced.columns : undefined
+    if (columns !== undefined) for (const origins of traced?.conditions ?? []) this.#need(node, origins)
+    // also columns that the query names and does not show: without them it fails
     const { names, all } = await this.#request.sandbox.references(sql)
-    if (all) this.#need(node, null)
+    if (all && (columns === undefined || columns.some(({ origins }) => origins === null))) this.#need(node, null)
     for (const path of names) this.#need(node, referenceIn(path, inputs))
-    return shown.map(({ name }) => ({ name, origins: null }))
+    return shown.map(({ name }, at) => ({ name, origins: columns?.[at]?.origins ?? null }))
   }
 
   #joined(node: PlannedNode): readonly TracedColumn[] {

@@ -78,7 +78,15 @@ function traceSelect(
   if (source === undefined) return undefined
   const columns = items.flatMap((item) => traceItem(item, source))
   const conditions = where === undefined ? [] : [expressionOrigins(where, source)]
-  return { columns, conditions: [...source.conditions, ...conditions] }
+  return { columns, conditions: [...source.conditions, ...excluded(items, source), ...conditions] }
+}
+
+/** Columns that `EXCLUDE` names: without them the query fails. */
+function excluded(items: readonly SqlItem[], { columns }: Source): readonly Origins[] {
+  const names = items.flatMap((item) => (item.kind === 'star' ? item.except : []))
+  return names.map(
+    (name) => columns.find((column) => column.name.toLowerCase() === name.toLowerCase())?.origins ?? null,
+  )
 }
 
 function traceRelation(from: SqlRelation, relations: TracedRelations): Source | undefined {

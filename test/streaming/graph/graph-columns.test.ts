@@ -71,9 +71,30 @@ describe('the columns of a graph', () => {
       writes: ['k = orders.id', 'more = orders.amount'],
     })
     expect(await columnsOf({ n: ['sql', { query: 'SELECT * EXCLUDE (spare) FROM input' }, 'o'] })).toEqual({
-      reads: { 's.orders': ['id', 'Customer', 'amount'] },
+      reads: { 's.orders': ['id', 'Customer', 'amount', 'spare'] }, // without `spare` the query fails
       writes: ['id = orders.id', 'Customer = orders.Customer', 'amount = orders.amount'],
     })
+  })
+
+  it.each([
+    'row_number() OVER (ORDER BY amount)',
+    '[amount][1]',
+    "{'x': amount}",
+    '(SELECT max(amount) FROM input)',
+    'TRY_CAST(amount AS INTEGER)',
+  ])('a column in the expression %s is read', async (expression) => {
+    const { reads } = await columnsOf({ n: ['sql', { query: `SELECT id, ${expression} AS f FROM input` }, 'o'] })
+    expect(reads).toEqual({ 's.orders': ['id', 'amount'] })
+  })
+
+  it('a column is read when a query or a node names the column and a later one drops it', async () => {
+    const query = 'SELECT id FROM (SELECT id, amount FROM input)'
+    expect((await columnsOf({ n: ['sql', { query }, 'o'] })).reads).toEqual({ 's.orders': ['id', 'amount'] })
+    const steps: Record<string, Step> = {
+      f: ['select', { columns: [{ name: 'id' }, { name: 'amount' }] }, 'o'],
+      n: ['select', { columns: [{ name: 'id' }] }, 'f'],
+    }
+    expect((await columnsOf(steps)).reads).toEqual({ 's.orders': ['id', 'amount'] })
   })
 
   it('of an aggregate have no known origin, but the columns that it reads are known', async () => {

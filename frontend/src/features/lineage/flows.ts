@@ -26,10 +26,14 @@ interface Lag {
 export function flowsOf({ nodes, edges }: Pick<Lineage, 'nodes' | 'edges'>): readonly Flow[] {
   const runs = new Map(edges.flatMap(({ kind, from, to }) => (kind === 'runs' ? [[to, from] as const] : [])))
   const running = new Set(runs.values())
+  const own = new Set(
+    edges.flatMap(({ kind, from, to }) => (kind === 'reads' ? [to] : kind === 'writes' ? [from] : [])),
+  )
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const lags = lagsOf(edges)
   return nodes.flatMap((node): Flow[] => {
-    if (node.kind !== 'pipeline' && (node.kind !== 'version' || running.has(node.id))) return []
+    const isFlow = node.kind === 'pipeline' || (node.kind === 'version' && (!running.has(node.id) || own.has(node.id)))
+    if (!isFlow) return []
     const version = node.kind === 'version' ? node : byId.get(runs.get(node.id) ?? '')
     const name = version?.kind === 'version' ? words.version(version.definition_name, version.version) : words.copy
     return [{ node, name, sources: node.source_tables, sinks: node.sink_tables, lag: lags.get(node.id) }]
