@@ -38,6 +38,7 @@ export const tableChanges = {
   close: 'Back to the rows',
   export: 'Download CSV',
   none: 'No row changed between these snapshots.',
+  noMatch: 'No changed row matches the filter.',
   kind: 'change',
   snapshot: (time: string, operation: string | null, id: string) => `${time} · ${operation ?? 'unknown'} · ${id}`,
   kinds: {

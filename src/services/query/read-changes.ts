@@ -73,7 +73,11 @@ export async function readChanges(deps: ReadChangesDeps, of: ChangesOf): Promise
   const { where } = request
   const changes = { from: range.before?.snapshotId, to: range.to?.snapshotId }
   await recordQuery(deps, context, { tables: [name], where, changes })
-  const first = await view.readFirst(rows, request.limit)
+  // a condition with a query over the changes needs all of them
+  const isWhole = where !== undefined && /\b(select|from|table)\b/i.test(where)
+  const first = isWhole
+    ? { read: steps, found: await view.read(rows, { steps, limit: request.limit }) }
+    : await view.readFirst(rows, request.limit)
   if (counting === undefined) return answer(first)
   const counted = countRows(first.found)
   if (counted !== undefined) return { ...answer(first), counts: counted }

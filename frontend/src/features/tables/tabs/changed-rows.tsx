@@ -38,7 +38,7 @@ export function ChangedRows({ table, search, onSearch }: TabProps) {
       />
       {query.isPending && <Loading lines={8} />}
       {query.isError && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
-      {query.data && <Shown table={table} answer={query.data} />}
+      {query.data && <Shown table={table} answer={query.data} isFiltered={(search.q ?? '') !== ''} />}
     </>
   )
 }
@@ -112,7 +112,13 @@ function useSnapshotChoices(table: string) {
   }))
 }
 
-function Shown({ table, answer }: { readonly table: string; readonly answer: ChangesAnswer }) {
+interface ShownProps {
+  readonly table: string
+  readonly answer: ChangesAnswer
+  readonly isFiltered: boolean
+}
+
+function Shown({ table, answer, isFiltered }: ShownProps) {
   const { rows, truncated, counts, snapshot_count: snapshots } = answer
   const { read_bytes: read, planned_bytes: all, duration_ms: ms } = answer
   const { kindOf, ...grid } = toChangeGrid(answer)
@@ -125,7 +131,7 @@ function Shown({ table, answer }: { readonly table: string; readonly answer: Cha
           </strong>
         )}
         <span className={classes.dim}>
-          {rows.length === 0 ? words.none : rowGrid.rows(rows.length, truncated)}{' '}
+          {rows.length === 0 ? (isFiltered ? words.noMatch : words.none) : rowGrid.rows(rows.length, truncated)}{' '}
           {rowGrid.read(formatBytes(read), formatBytes(all), formatDuration(ms))}
         </span>
         {rows.length > 0 && (
