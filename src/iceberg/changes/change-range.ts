@@ -21,14 +21,6 @@ export interface ChangeRange {
   readonly to: Snapshot | undefined
 }
 
-/** The operation of a snapshot that changes files and no rows (Iceberg spec, "Snapshots"). */
-const REPLACE = 'replace'
-
-/** Whether a snapshot may change rows: all except compactions. */
-export function mayChangeRows({ summary }: Snapshot): boolean {
-  return summary['operation'] !== REPLACE
-}
-
 /**
  * The snapshots after `from` up to `to`, along the ancestry of `to`. Errors: `NO_SUCH_SNAPSHOT` for an id that the table does not
  * have; `NOT_AN_ANCESTOR` when `from` is not an ancestor of `to` or when snapshots between them have expired.

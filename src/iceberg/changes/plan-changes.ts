@@ -1,10 +1,10 @@
 import { Turns } from '../../lib/turns.ts'
 import { IcebergError } from '../errors.ts'
 import type { ManifestEntry, ManifestFile } from '../manifest/manifest.ts'
-import type { Snapshot } from '../metadata/snapshots.ts'
+import { keepsRows, type Snapshot } from '../metadata/snapshots.ts'
 import type { Table } from '../metadata/table.ts'
 import { type DeleteFileRef, DeleteIndex } from '../scan/delete-index.ts'
-import { type ChangeRange, mayChangeRows } from './change-range.ts'
+import type { ChangeRange } from './change-range.ts'
 import { AppliedDeletes, ChangedDeletes, type DeleteIndexes } from './changed-deletes.ts'
 import { differenceOf, entryKey, type FileChange, manifestKey, type SnapshotChanges } from './changed-files.ts'
 import { EntryReader, type EntryReaderOptions } from './entry-reader.ts'
@@ -34,7 +34,7 @@ export async function* planChanges(
   let ordinal = 0
   let found = 0
   for (const snapshot of range.snapshots) {
-    if (mayChangeRows(snapshot)) {
+    if (!keepsRows(snapshot)) {
       before ??= await openState(reader, parent)
       const after = await nextState(reader, before, snapshot)
       requireFewDeletes(after, options)

@@ -143,17 +143,28 @@ function findObstacles({ all, deletes, tasks }: Candidates): ReadonlyMap<string,
     const reason = unreadable(file, 'delete files')
     if (reason !== undefined) obstacles.set(locationKey(file.filePath), reason)
   }
-  const twice = listedTwice(tasks)
-  for (const { dataFile, deletes: applying } of tasks) {
-    const isTwice = twice.has(locationKey(dataFile.filePath))
-    const obstacle = isTwice ? LISTED_TWICE : (unreadable(dataFile, 'data files') ?? unreadablePositions(applying))
-    if (obstacle === undefined) continue
+  for (const [applying, obstacle] of unsearchable(tasks)) {
     for (const { file } of applying) {
       const key = locationKey(file.filePath)
       if (!obstacles.has(key)) obstacles.set(key, obstacle)
     }
   }
   return obstacles
+}
+
+/** Lists of deletes of which a data file cannot be searched, and why. Thousands of data files share a list of thousands of deletes. */
+function unsearchable(tasks: readonly FileScanTask[]): ReadonlyMap<readonly DeleteFileRef[], string> {
+  const twice = listedTwice(tasks)
+  const positions = new Map<readonly DeleteFileRef[], string | undefined>()
+  const found = new Map<readonly DeleteFileRef[], string>()
+  for (const { dataFile, deletes } of tasks) {
+    if (deletes.length === 0 || found.has(deletes)) continue
+    const isTwice = twice.has(locationKey(dataFile.filePath))
+    if (!positions.has(deletes)) positions.set(deletes, unreadablePositions(deletes))
+    const obstacle = isTwice ? LISTED_TWICE : (unreadable(dataFile, 'data files') ?? positions.get(deletes))
+    if (obstacle !== undefined) found.set(deletes, obstacle)
+  }
+  return found
 }
 
 const LISTED_TWICE = 'the table lists one of their data files twice'

@@ -11,13 +11,17 @@ export interface ConversionProjection extends Omit<ProjectedConversion, 'scoreAf
 
 /** Above this many data files, deletes are not planned for a projection: it would take too long. */
 const MAX_PLANNED_FILES = 300_000
+/** Data files times delete files: each data file with a vector has a list of its own of all equality deletes. */
+const MAX_PLANNED_PAIRS = 20_000_000
 
 /** Projects a conversion with default options; undefined when there is nothing to do, or it is not possible. */
 export async function projectConversion(
   table: Table,
   facts: TableHealthFacts,
 ): Promise<ConversionProjection | undefined> {
-  if (facts.equalityDeletes.count === 0 || facts.dataFiles.count > MAX_PLANNED_FILES) return undefined
+  const { dataFiles, equalityDeletes: keys } = facts
+  if (keys.count === 0 || dataFiles.count > MAX_PLANNED_FILES) return undefined
+  if (dataFiles.count * keys.count > MAX_PLANNED_PAIRS) return undefined
   try {
     const { converted, needlessCount, groups, output } = await planConversion(table, {})
     if (converted.length === 0) return undefined

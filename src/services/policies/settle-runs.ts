@@ -201,7 +201,9 @@ function receiptColumns({ receipt }: OperationRecord): ReceiptColumns {
 const COUNTS = ['data_file_count', 'small_file_count', 'delete_file_count', 'snapshot_count', 'manifest_count'] as const
 
 /** Whether the table is better than before. A new snapshot alone is no effect: rewriting all files always makes one. */
-function hasEffect({ healthBefore, healthAfter }: OperationRecord, gain: Gain): boolean {
+function hasEffect({ kind, result, healthBefore, healthAfter }: OperationRecord, gain: Gain): boolean {
+  // a few files of keys can become many files of positions
+  if (kind === 'convert_deletes') return (figureOf(result, 'converted_delete_files_count') ?? 0) > 0
   if ((gain.files_removed ?? 0) > 0) return true
   if ((gain.score_after ?? 0) > (gain.score_before ?? 100)) return true
   return COUNTS.some((name) => (figureOf(healthAfter, name) ?? 0) < (figureOf(healthBefore, name) ?? 0))

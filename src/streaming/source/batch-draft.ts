@@ -1,7 +1,7 @@
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
-import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import { keepsRows, type Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { RowSchemas } from './dropped-columns.ts'
-import { operationOf, type ReadPosition, toCount, type UnreadHistory } from './history.ts'
+import { type ReadPosition, toCount, type UnreadHistory } from './history.ts'
 
 /** How much one batch may read; the first file is always read. */
 export interface BatchLimits {
@@ -100,7 +100,7 @@ export class BatchDraft {
 
   /** Goes to the end of a snapshot of which nothing is read. */
   pass(snapshot: Snapshot): void {
-    if (operationOf(snapshot) !== 'replace') this.#skipped += 1
+    if (!keepsRows(snapshot)) this.#skipped += 1
     const position = toCount(snapshot.summary['added-data-files'])
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
   }

@@ -3,7 +3,7 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
-import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import { keepsRows, type Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { isStart } from './offset.ts'
@@ -93,16 +93,15 @@ export function operationOf({ summary }: Snapshot): string {
 }
 
 /**
- * Whether to read the rows that a snapshot added. `replace` adds none. Throws {@link PipelineStopped} for
+ * Whether to read the rows that a snapshot added; a snapshot that keeps the rows adds none. Throws {@link PipelineStopped} for
  * `overwrite` and `delete`, which an append-only sink cannot reproduce, unless they are skipped.
  */
 export function isRead(snapshot: Snapshot, onDelete: OnDelete): boolean {
+  if (keepsRows(snapshot)) return false
   const operation = operationOf(snapshot)
   switch (operation) {
     case 'append':
       return true
-    case 'replace':
-      return false
     case 'overwrite':
     case 'delete':
       if (onDelete === 'skip') return false

@@ -25,6 +25,7 @@ import type { OperationCleanup } from '../../../src/maintenance/operation-hooks.
 import { runDeleteRewrite } from '../../../src/maintenance/position-deletes/rewrite-position-deletes.ts'
 import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
+import { isRead } from '../../../src/streaming/source/history.ts'
 import { runRollback } from '../../../src/maintenance/rollback.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 import { TABLE } from '../memory-table.ts'
@@ -146,10 +147,12 @@ describe.each([2, 3] as const)('a conversion of equality deletes in version %i',
     const snapshot = currentSnapshot(metadata)
     expect(snapshot?.summary).toMatchObject({
       operation: 'overwrite',
+      'lockhouse.same-rows': 'true',
       'removed-equality-delete-files': '3',
       'total-equality-deletes': '0',
       'lockhouse.operation-id': 'op-1',
     })
+    expect(snapshot && isRead(snapshot, 'fail')).toBe(false) // a pipeline goes on
     const newest = Math.max(...before.map(({ sequenceNumber }) => sequenceNumber))
     for (const { file, sequenceNumber } of await deletesOf(lake)) {
       expect(file.content).toBe('position-deletes')

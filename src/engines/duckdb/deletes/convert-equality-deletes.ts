@@ -165,7 +165,7 @@ async function writeGroup(
   const { file } = first
   // the rows are sorted, so that a range of keys reads only its part of the table
   const indexes = group.map(({ index }) => index)
-  const [low, high] = [Math.min(...indexes), Math.max(...indexes) + 1]
+  const [low, high] = [indexes[0] ?? 0, (indexes.at(-1) ?? 0) + 1] // in ascending order
   const rows = `
     SELECT p.path, ${positionOfKey('c.k')} AS pos FROM ${CONVERTED} AS c JOIN ${PATHS} AS p ON p.f = ${inputOfKey('c.k')}
     WHERE c.k >= ${positionKey(String(low), '0')} AND c.k < ${positionKey(String(high), '0')} AND p.f IN (${indexes.join(', ')})`

@@ -3,6 +3,7 @@ import { IcebergError } from '../../errors.ts'
 import { loadEntries } from '../../manifest/cache.ts'
 import type { DataFile, ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'
 import { SnapshotSummaryBuilder } from './snapshot-summary.ts'
+import { SAME_ROWS } from '../../metadata/snapshots.ts'
 import type { Table } from '../../metadata/table.ts'
 import { isDeletionVector } from '../../puffin/deletion-vector.ts'
 import { DeleteComparison } from '../../scan/delete-comparison.ts'
@@ -70,7 +71,7 @@ export async function stageDeleteConversion(table: Table, options: DeleteConvers
         ...(await writeAddedFiles(producer, { content: 'deletes', files: added, sequenceNumber })),
         ...remaining.manifests,
       ],
-      summary: summary.build(parentSummary(producer), {}),
+      summary: summary.build(parentSummary(producer), { [SAME_ROWS]: 'true' }),
       removedDeleteFiles: remaining.removed.length,
     }
   })
@@ -140,13 +141,18 @@ async function requireSearched(
 ): Promise<void> {
   const index = new DeleteIndex(table.metadata, converted)
   const missing = new Map(inputs.map((task) => [task.dataFile.filePath, task]))
+  const searched = new Set<string>()
   const wanted = manifests.filter((manifest) => manifest.content === 'data')
   await mapBounded(wanted, CONCURRENCY, async (manifest) => {
     for (const entry of (await loadEntries(table, manifest, { project: 'no-metrics' })).filter(isLive)) {
-      const task = missing.get(entry.dataFile.filePath)
-      if (task !== undefined && isSame(task, entry)) missing.delete(entry.dataFile.filePath)
-      else if (task !== undefined || index.deletesFor(entry.dataFile, entry.sequenceNumber).length > 0) {
-        throw conflict(`equality deletes apply to ${entry.dataFile.filePath}, which was not searched`)
+      const { filePath } = entry.dataFile
+      const task = missing.get(filePath)
+      if (searched.has(filePath)) throw conflict(`${filePath} was added again`)
+      if (task !== undefined && isSame(task, entry)) {
+        missing.delete(filePath)
+        searched.add(filePath)
+      } else if (task !== undefined || index.deletesFor(entry.dataFile, entry.sequenceNumber).length > 0) {
+        throw conflict(`equality deletes apply to ${filePath}, which was not searched`)
       }
     }
   })
@@ -169,7 +175,10 @@ interface DeleteCheck {
  * data file, so it must include exactly those that are live.
  */
 function refuseOtherDeletes(table: Table, { options, deletes, vectorKeys }: DeleteCheck): void {
-  const refs = deletes.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, file: entry.dataFile }))
+  const refs = deletes
+    .flatMap(({ entries }) => entries)
+    .filter(({ dataFile }) => dataFile.content === 'position-deletes')
+    .map((entry) => ({ ...entry, file: entry.dataFile }))
   const index = new DeleteIndex(table.metadata, refs)
   const comparison = new DeleteComparison('position-deletes')
   for (const { dataFile, sequenceNumber, deletes: before } of options.inputs) {

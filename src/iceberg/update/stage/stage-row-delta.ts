@@ -170,7 +170,7 @@ export async function writeRemainingDeletes(
     if (entries.some(({ dataFile }) => replaced.has(fileKey(dataFile)))) {
       const filtered = await removeFromManifest(producer, manifest, (file) => replaced.has(fileKey(file)))
       manifests.push(filtered.manifest)
-      removed.push(...filtered.removed)
+      for (const file of filtered.removed) removed.push(file)
     } else manifests.push(manifest)
   }
   return { manifests, removed }

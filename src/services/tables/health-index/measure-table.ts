@@ -3,6 +3,7 @@ import { healthBand } from '../../../domain/tables/health-band.ts'
 import { deleteFileCount, type TableHealthFacts } from '../../../domain/tables/table-health.ts'
 import { ancestorsOf, snapshotsById } from '../../../iceberg/metadata/snapshot-ancestry.ts'
 import { propertyText, type TableMetadata } from '../../../iceberg/metadata/metadata.ts'
+import { keepsRows } from '../../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
 import type { HealthAction, TableHealthReport } from '../../../maintenance/inspection/table-inspector.ts'
 import { toRequiredColumn } from '../../../storage/json-column.ts'
@@ -137,12 +138,12 @@ function deletedPpm(facts: TableHealthFacts): number {
   return Math.round((deleted / facts.dataFiles.records) * MILLION)
 }
 
-/** When rows last changed: a `replace` snapshot, such as that of a compaction, changes none. */
+/** When rows last changed: a snapshot of a compaction changes none. */
 function lastChangeMs(metadata: TableMetadata): number | undefined {
   if (metadata.currentSnapshotId === undefined) return undefined
   let oldest: number | undefined
   for (const { summary, timestampMs } of ancestorsOf(metadata, metadata.currentSnapshotId)) {
-    if (summary['operation'] !== 'replace') return timestampMs
+    if (!keepsRows({ summary })) return timestampMs
     oldest = timestampMs
   }
   return oldest

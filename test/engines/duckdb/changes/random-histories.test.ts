@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeRange, mayChangeRows } from '../../../../src/iceberg/changes/change-range.ts'
+import { changeRange } from '../../../../src/iceberg/changes/change-range.ts'
+import { keepsRows } from '../../../../src/iceberg/metadata/snapshots.ts'
 import { ancestorsOf } from '../../../../src/iceberg/metadata/snapshot-ancestry.ts'
 import type { Table } from '../../../../src/iceberg/metadata/table.ts'
 import { ModelLake, type Random } from '../../../maintenance/compaction/model-lake.ts'
@@ -25,7 +26,7 @@ function expectedChanges(
   const changes: Change[] = []
   let ordinal = 0
   for (const snapshot of changeRange(table.metadata, range).snapshots) {
-    if (!mayChangeRows(snapshot)) continue
+    if (keepsRows(snapshot)) continue
     const textsAt = (id: bigint | undefined): string[] =>
       (id === undefined ? [] : (lake.rowsAt(id) ?? [])).map(({ text }) => text)
     const { snapshotId, parentSnapshotId } = snapshot

@@ -26,7 +26,7 @@ export function snapshotDelta({ summary }: Pick<Snapshot, 'summary'>, what: keyo
 
 /** What a snapshot did to the rows that a query returns. */
 export type RowChange =
-  /** A `replace` snapshot: the same rows in other files. `applied`: deleted rows that the new files no longer contain. */
+  /** The same rows in other files. `applied`: deleted rows that the new files no longer contain. */
   | { readonly kind: 'rewritten'; readonly applied: number }
   /** `deleted` counts rows of removed files and rows marked by position deletes; `equalityDeletes` are keys, not rows. */
   | { readonly kind: 'changed'; readonly added: number; readonly deleted: number; readonly equalityDeletes: number }
@@ -36,7 +36,8 @@ export function rowChange({ operation, summary }: Pick<Snapshot, 'operation' | '
   const count = (key: string): number => numberIn(summary, key) ?? 0
   const added = count('added-records')
   const removed = count('deleted-records')
-  if (operation === 'replace') return { kind: 'rewritten', applied: Math.max(0, removed - added) }
+  const keepsRows = operation === 'replace' || summary['lockhouse.same-rows'] === 'true'
+  if (keepsRows) return { kind: 'rewritten', applied: Math.max(0, removed - added) }
   // Removed position deletes belong to removed files, whose rows they had deleted before.
   const marked = count('added-position-deletes') - count('removed-position-deletes')
   return {
