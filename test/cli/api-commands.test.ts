@@ -257,6 +257,15 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect(await json('environments show qa')).toMatchObject({ writes: ['qa.*', 'demo.*'], parameters: { limit: 5 } })
   })
 
+  // before a snapshot of the table expires
+  it('changed rows of a table are shown with their numbers by kind', async () => {
+    const { code, out, err } = await run('tables changes demo.events --limit 2 --counts true')
+    expect([code, out.trim().split('\n').length], err).toEqual([0, 3])
+    expect(out).toMatch(/_change_type/)
+    expect(err).toMatch(/2 rows; there are more; opened .+\n1 snapshot: insert 0, delete 5, update_before 0/)
+    expect((await run('tables changes demo.events --from-snapshot-id 7')).err).toMatch(/^lockhouse: NO_SUCH_SNAPSHOT: /)
+  })
+
   it('files in quarantine are listed, restored by a plan, and purged', async () => {
     await done('compact demo.events --rewrite-all')
     await done('expire demo.events --retain-last 1 --older-than 2999-01-01T00:00:00Z --yes')
@@ -412,14 +421,6 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     const sql = 'SELECT 1 AS "a\u001b[31m\r\nb"'
     const { code, out, err } = await runLockhouse(['query', sql], { cwd: folder, host: served.host })
     expect([code, out], err).toEqual([0, `${String.raw`a\u001b[31m\r\nb`}\n${'1'.padStart(16)}\n`])
-  })
-
-  it('changed rows of a table are shown with their numbers by kind', async () => {
-    const { code, out, err } = await run('tables changes demo.events --limit 2 --counts true')
-    expect([code, out.trim().split('\n').length], err).toEqual([0, 3])
-    expect(out).toMatch(/_change_type/)
-    expect(err).toMatch(/2 rows; there are more; opened .+\n1 snapshot: insert 0, delete 5, update_before 0/)
-    expect((await run('tables changes demo.events --from-snapshot-id 7')).err).toMatch(/^lockhouse: NO_SUCH_SNAPSHOT: /)
   })
 
   it('the caller, the catalog and notebooks are shown', async () => {
