@@ -1,5 +1,3 @@
-import { createMiddleware } from 'hono/factory'
-import type { AppEnv } from './app-env.ts'
 import type { Exchange } from './exchange.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
@@ -32,23 +30,26 @@ const PREFLIGHT_LIFETIME_S = 600
 /** On every response of a shared path. */
 export const VARY = 'Origin'
 
+/** Answers the preflight request of a page of another origin; undefined for every other request. */
+export type AnswerPreflight = (exchange: Exchange) => Response | undefined
+
 /**
  * Lets pages of the allowed origins call the API with a token (Fetch standard, "CORS protocol"): answers preflights and
  * has the responses exposed, see {@link addCrossOriginHeaders}. Cookies are never allowed.
  */
-export function crossOrigin(allowedOrigins: readonly string[]) {
+export function crossOrigin(allowedOrigins: readonly string[]): AnswerPreflight {
   const allowed = new Set(allowedOrigins)
-  return createMiddleware<AppEnv>(async function answerPreflight({ env: exchange }, next) {
+  return (exchange) => {
     const origin = exchange.header('origin')
     exchange.sharedWith = origin !== undefined && allowed.has(origin) ? origin : null
-    if (exchange.sharedWith === null || !isPreflight(exchange)) return next()
+    if (exchange.sharedWith === null || !isPreflight(exchange)) return undefined
     const headers = {
       'Access-Control-Allow-Methods': METHODS,
       'Access-Control-Allow-Headers': REQUEST_HEADERS,
       'Access-Control-Max-Age': String(PREFLIGHT_LIFETIME_S),
     }
     return new Response(null, { status: 204, headers })
-  })
+  }
 }
 
 /** Adds what a response on a shared path says about origins. */

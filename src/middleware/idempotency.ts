@@ -1,7 +1,5 @@
-import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { IdempotencyService } from '../services/operations/idempotency-service.ts'
-import type { AppEnv } from './app-env.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 
@@ -11,24 +9,17 @@ type StoredAnswer = Parameters<IdempotencyService['end']>[1]
 
 const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
 
-/**
- * Returns the first response for a repeated POST of a known caller with the same `Idempotency-Key` (docs/api.md#retries): a
- * different request with the key is 422, one still running is 409 with `Retry-After`. A refusal is a response like any other.
- */
-export function idempotency(service: IdempotencyService) {
-  return createMiddleware<AppEnv>(async function answerRepetition(c, next) {
-    const { method, caller, route } = c.env
-    if (method !== 'POST' || caller === undefined || c.env.header('idempotency-key') === undefined) return next()
-    // a request without a route has no effect to repeat, and its refusal is thrown through this
-    if (route === undefined) return next()
-    return answerOnce(service, c.env, async () => {
-      await next()
-      return c.res
-    })
-  })
+/** Whether {@link answerOnce} applies: a POST of a known caller with an `Idempotency-Key`. */
+export function hasIdempotencyKey({ method, caller, headers }: Exchange): boolean {
+  return method === 'POST' && caller !== undefined && headers.get('idempotency-key') !== undefined
 }
 
-async function answerOnce(
+/**
+ * Returns the first response for a repeated POST with the same `Idempotency-Key` (docs/api.md#retries): a different
+ * request with the key is 422, one still running is 409 with `Retry-After`. `answer` must not throw: a refusal is a
+ * response like any other.
+ */
+export async function answerOnce(
   service: IdempotencyService,
   exchange: Exchange,
   answer: () => Promise<Response>,

@@ -21,9 +21,9 @@ export function isLoopbackHost(host: string): boolean {
  * an unsafe request authenticated only by them, whatever its content type, and every WebSocket upgrade of a browser must
  * come from this page or an allowed origin. Throws `FORBIDDEN`.
  */
-export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
+export function createOriginGuard({ mode, allowedOrigins }: OriginGuardOptions): (exchange: Exchange) => undefined {
   const allowed = new Set(allowedOrigins)
-  return createMiddleware<AppEnv>(async function checkOrigin({ env: exchange }, next) {
+  return (exchange): undefined => {
     // With authentication off, prevent DNS rebinding: a domain that an attacker points at this machine.
     if (mode === 'off' && !isLoopbackHost(exchange.host))
       refuse('without authentication, the Host header must be a loopback address')
@@ -32,6 +32,14 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
     if (exchange.caller?.via === 'session' && comesFromNotebook(exchange)) {
       refuse('notebook pages may not use the session of the service')
     }
+  }
+}
+
+/** {@link createOriginGuard} as a middleware. */
+export function originGuard(options: OriginGuardOptions) {
+  const guard = createOriginGuard(options)
+  return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
+    guard(c.env)
     await next()
   })
 }

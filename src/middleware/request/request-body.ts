@@ -26,18 +26,26 @@ const CLOSE = { Connection: 'close' }
  * lower limits and a rate limit per client. The reader throws 413 for a longer body, 408 for one that does not arrive in
  * time, `RATE_LIMITED`.
  */
-export function requestBody(limitsOf: (path: string) => BodyLimits) {
+export function createBodyReader(limitsOf: (path: string) => BodyLimits): (exchange: Exchange) => void {
   const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
-  return createMiddleware<AppEnv>(async function offerBodyReader({ env: exchange }, next) {
+  return (exchange) => {
     const { method } = exchange
-    if (method === 'GET' || method === 'HEAD') return next()
+    if (method === 'GET' || method === 'HEAD') return
     let body: Promise<Uint8Array<ArrayBuffer>> | undefined
     exchange.readBody = () => {
       const { caller, request } = exchange
       body ??= caller ? readBody(request, limitsOf(exchange.path)) : readAnonymously(exchange, anonymous)
       return body
     }
-    return next()
+  }
+}
+
+/** {@link createBodyReader} as a middleware. */
+export function requestBody(limitsOf: (path: string) => BodyLimits) {
+  const offerBody = createBodyReader(limitsOf)
+  return createMiddleware<AppEnv>(async function offerBodyReader(c, next) {
+    offerBody(c.env)
+    await next()
   })
 }
 

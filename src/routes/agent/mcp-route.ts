@@ -35,11 +35,13 @@ const LOOPBACK_ORIGIN = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
  */
 export function mountMcp(app: Hono<AppEnv>, deps: McpRouteDeps): void {
   const { authMode: mode, identity, allowedOrigins } = deps
+  const answerPreflight = crossOrigin(allowedOrigins)
   app.use('/mcp', async (c, next) => {
     c.env.route = '/mcp'
-    await next()
+    const preflight = answerPreflight(c.env)
+    if (preflight !== undefined) return preflight
+    return next()
   })
-  app.use('/mcp', crossOrigin(allowedOrigins))
   app.use('/mcp', authenticate({ mode, identity }))
   app.use('/mcp', async (c, next) => {
     requireToken(c.env)

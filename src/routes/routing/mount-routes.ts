@@ -1,55 +1,77 @@
-import type { Hono, MiddlewareHandler } from 'hono'
+import type { Context, Hono } from 'hono'
 import type { AppEnv } from '../../middleware/app-env.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import type { Route } from './route.ts'
 
+/** What happens to a request before its route sees it, and around it. */
+export interface RouteGuard {
+  /** Throws a refusal; a response instead of that of the route. Undefined when there was nothing to wait for. */
+  readonly check: (exchange: Exchange) => Response | undefined | Promise<Response | undefined>
+  /** Runs the route's answer, or repeats an earlier one. */
+  readonly around?: (exchange: Exchange, answer: () => Response | Promise<Response>) => Response | Promise<Response>
+}
+
 const PARAMETER = /\{(\w+)\}/g
 
-/** Names the route of each request for logs, metrics and traces. To be mounted first: a guard may refuse the request. */
-export function nameRoutes(app: Hono<AppEnv>, routes: readonly Route[]): void {
-  for (const [path] of pathsOf(routes)) {
-    app.use(patternOf(path), (c, next) => {
-      c.env.route ??= path
-      return next()
-    })
+/**
+ * Mounts a table of routes; other methods of a known path return 405 with `Allow`. Each path has one handler, which Hono
+ * calls without a chain around it, and which does not wait where nothing is waited for.
+ */
+export function mountRoutes(
+  app: Hono<AppEnv>,
+  routes: readonly Route[],
+  guardOf: (path: string) => RouteGuard | undefined = () => undefined,
+): void {
+  const byPath = Map.groupBy(routes, ({ path }) => path)
+  // the router takes the first match: static paths go before those with a parameter
+  const paths = [...byPath].toSorted(([a], [b]) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  for (const [path, ofPath] of paths) {
+    const answer = answerPath(ofPath)
+    app.all(path.replaceAll(PARAMETER, ':$1'), guarded(path, guardOf(path), answer))
   }
-}
-
-/** Mounts a table of routes; other methods of a known path return 405 with `Allow`. */
-export function mountRoutes(app: Hono<AppEnv>, routes: readonly Route[]): void {
-  for (const [path, ofPath] of pathsOf(routes)) {
-    const pattern = patternOf(path)
-    const unavailable = ofPath[0]?.unavailable
-    if (unavailable !== undefined) app.use(pattern, refuseWhile(unavailable))
-    for (const { method, checks, answer } of ofPath) app.on(method.toUpperCase(), [pattern], ...checks, answer)
-    app.all(pattern, refuseMethod(ofPath))
-  }
-}
-
-/** The routes of each path. The router takes the first match, so static paths go before those with a parameter. */
-function pathsOf(routes: readonly Route[]) {
-  return [...Map.groupBy(routes, ({ path }) => path)].toSorted(([a], [b]) => (sortKey(a) < sortKey(b) ? -1 : 1))
 }
 
 function sortKey(path: string): string {
   return path.replaceAll(PARAMETER, '\uffff')
 }
 
-function patternOf(path: string): string {
-  return path.replaceAll(PARAMETER, ':$1')
-}
+type Handler = (c: Context<AppEnv>) => Response | Promise<Response>
 
-function refuseWhile(unavailable: NonNullable<Route['unavailable']>): MiddlewareHandler<AppEnv> {
-  return async (_, next) => {
-    const refusal = unavailable()
-    if (refusal !== undefined) throw refusal
-    return next()
+function guarded(path: string, guard: RouteGuard | undefined, answer: Handler): Handler {
+  const around = guard?.around
+  const run: Handler = around === undefined ? answer : (c) => around(c.env, () => answer(c))
+  return (c) => {
+    c.env.route = path
+    const checked = guard?.check(c.env)
+    if (checked instanceof Promise) return checked.then((instead) => instead ?? run(c))
+    return checked ?? run(c)
   }
 }
 
-function refuseMethod(routes: readonly Route[]): MiddlewareHandler<AppEnv> {
-  const allowed = routes.map(({ method }) => (method === 'get' ? 'GET, HEAD' : method.toUpperCase())).join(', ')
-  return async () => {
+/** Refuses methods and paths that are not available, and answers the others. */
+function answerPath(routes: readonly Route[]): Handler {
+  const byMethod = new Map(routes.map((route) => [route.method.toUpperCase(), answerRoute(route)]))
+  const allowed = [...byMethod.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
+  const unavailable = routes[0]?.unavailable
+  return (c) => {
+    const refusal = unavailable?.()
+    if (refusal !== undefined) throw refusal
+    const { method } = c.req
+    const answer = byMethod.get(method === 'HEAD' ? 'GET' : method)
+    if (answer !== undefined) return answer(c)
     throw new HttpError('METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
   }
+}
+
+/** Runs the checks of a route in turn, then answers. */
+function answerRoute({ checks, answer }: Route): Handler {
+  const from = (c: Context<AppEnv>, first: number): Response | Promise<Response> => {
+    for (let at = first; at < checks.length; at += 1) {
+      const checked = checks[at]?.(c)
+      if (checked instanceof Promise) return checked.then(() => from(c, at + 1))
+    }
+    return answer(c)
+  }
+  return (c) => from(c, 0)
 }

@@ -1,5 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono'
-import { createMiddleware } from 'hono/factory'
+import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { DomainError } from '../../domain/errors.ts'
@@ -8,7 +7,7 @@ import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
-import { type Validated, validators } from './validators.ts'
+import { type Check, type Validated, validators } from './validators.ts'
 
 /** Input of a handler whose route needs no role. */
 export interface PublicInput<Params, Query, Body> {
@@ -65,8 +64,8 @@ export interface Route {
   /** Statuses of its own refusals, beyond those that follow from its shape and role (`openapi/refusals.ts`). */
   readonly refuses?: readonly number[]
   /** Run in turn before the answer; they throw refusals. */
-  readonly checks: readonly MiddlewareHandler<AppEnv>[]
-  readonly answer: (c: Context<AppEnv>) => Promise<Response>
+  readonly checks: readonly Check[]
+  readonly answer: (c: Context<AppEnv>) => Response | Promise<Response>
 }
 
 /** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
@@ -90,13 +89,14 @@ export function route<R extends Responses, Params = undefined, Query = undefined
   spec: RouteSpec<Params, Query, Body, R> & { readonly minRole: Role },
 ): Unhandled<RouteInput<Params, Query, Body>, R> {
   const { minRole } = spec
+  const checkRole: Check = (c) => void requireRole(c.env.caller, minRole)
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> => {
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
         const caller = requireRole(c.env.caller, minRole)
-        return respond(c.env, await handler({ ...inputOf(c), caller }))
+        return respondWith(c.env, handler({ ...inputOf(c), caller }))
       }
-      return { ...spec, checks: [checkRole(minRole), ...validators(spec)], answer }
+      return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
   }
 }
@@ -107,18 +107,19 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
 ): Unhandled<PublicInput<Params, Query, Body>, R> {
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> =>
-        respond(c.env, await handler(inputOf(c)))
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
+        respondWith(c.env, handler(inputOf(c)))
       return { ...spec, minRole: 'none', checks: validators(spec), answer }
     },
   }
 }
 
-function checkRole(minimum: Role) {
-  return createMiddleware<AppEnv>(async function checkRoleOfCaller(c, next) {
-    requireRole(c.env.caller, minimum)
-    await next()
-  })
+/** Waits only for a handler that does. */
+function respondWith<A extends Parameters<typeof respond>[1]>(
+  exchange: Exchange,
+  answer: A | Promise<A>,
+): Response | Promise<Response> {
+  return answer instanceof Promise ? answer.then((settled) => respond(exchange, settled)) : respond(exchange, answer)
 }
 
 type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>

@@ -1,6 +1,5 @@
 import { zValidator } from '@hono/zod-validator'
-import type { MiddlewareHandler, ValidationTargets } from 'hono'
-import { createMiddleware } from 'hono/factory'
+import type { Context, MiddlewareHandler, ValidationTargets } from 'hono'
 import type { z } from 'zod'
 import type { DomainErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -25,8 +24,11 @@ const PARTS = { param: 'path', query: 'query', json: 'body' } as const satisfies
   Record<keyof ValidationTargets, string>
 >
 
+/** Checks a part of a request and throws refusals. */
+export type Check = (c: Context<AppEnv>) => void | Promise<unknown>
+
 /** The checks of a request against a route's schemas, in the order path, query, body. */
-export function validators({ params, query, body }: Shapes): MiddlewareHandler<AppEnv>[] {
+export function validators({ params, query, body }: Shapes): Check[] {
   return [
     ...(params ? [validate('param', params)] : []),
     refuseRepeatedParameters,
@@ -36,8 +38,8 @@ export function validators({ params, query, body }: Shapes): MiddlewareHandler<A
 }
 
 /** Checks one part. Throws `INVALID_REQUEST`, or the code that the schema itself names, with every field. */
-function validate(target: keyof typeof PARTS, schema: z.ZodType): MiddlewareHandler<AppEnv> {
-  return zValidator(
+function validate(target: keyof typeof PARTS, schema: z.ZodType): Check {
+  const validator: MiddlewareHandler<AppEnv> = zValidator(
     target,
     schema,
     (result) => {
@@ -46,7 +48,11 @@ function validate(target: keyof typeof PARTS, schema: z.ZodType): MiddlewareHand
     // without waiting: Zod compiles schemas for synchronous checks only
     { validationFunction: check },
   )
+  return (c) => validator(c, done)
 }
+
+/** Nothing follows a check here. */
+async function done(): Promise<void> {}
 
 function refusalOf(part: string, all: readonly z.core.$ZodIssue[]): DomainError {
   const { code, issues } = mostSevere(all)
@@ -70,16 +76,17 @@ function mostSevere(issues: readonly z.core.$ZodIssue[]): Refusal {
 }
 
 /** Reads the body as strict JSON and stores it for the validator. */
-const keepStrictJson = createMiddleware<AppEnv>(async function readStrictJson(c, next) {
+const keepStrictJson: Check = async (c) => {
   const body = await readJson(c.env)
   Object.assign(c.req, { json: async () => body })
-  await next()
-})
+}
 
 /** Refuses repeated parameters, which parsers read differently. */
-const refuseRepeatedParameters: MiddlewareHandler<AppEnv> = ({ req }, next) => {
-  const queries = req.url.includes('?') ? Object.entries(req.queries()) : []
-  const repeated = queries.find(([, values]) => values.length > 1)
-  if (repeated === undefined) return next()
-  throw fieldRefusal('INVALID_REQUEST', [{ path: repeated[0], message: 'is given more than once' }])
+const refuseRepeatedParameters: Check = (c) => {
+  if (!c.req.url.includes('?')) return
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    if (values.length === 1) continue
+    const field = { path: name, message: 'is given more than once' }
+    throw fieldRefusal('INVALID_REQUEST', [field])
+  }
 }
