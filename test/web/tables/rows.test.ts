@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 3
     await page.getByText(/^0 inserted, /).waitFor()
     await page.getByRole('combobox', { name: /^To/ }).click()
     await page.getByRole('option', { name: new RegExp(oldest) }).click()
-    await page.getByText('No row changed between these snapshots.').waitFor()
+    await page.getByText('No changed row matches the filter.').waitFor()
     expect(await accessibilityBreaches(page)).toEqual([])
     await page.getByRole('button', { name: 'Back to the rows' }).click()
     await page.getByRole('group', { name: 'Rows of demo.orders' }).waitFor()
