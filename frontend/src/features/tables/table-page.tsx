@@ -24,7 +24,7 @@ const ActionDrawer = lazy(async () => ({ default: (await import('./actions/actio
 const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
   overview: OverviewTab,
   schema: lazy(async () => ({ default: (await import('./tabs/schema-tab.tsx')).SchemaTab })),
-  rows: lazy(async () => ({ default: (await import('./tabs/rows-tab.tsx')).RowsTab })),
+  rows: lazy(async () => ({ default: (await import('./tabs/rows/rows-tab.tsx')).RowsTab })),
   health: lazy(async () => ({ default: (await import('./tabs/health-tab.tsx')).HealthTab })),
   snapshots: lazy(async () => ({ default: (await import('./snapshots/snapshots-tab.tsx')).SnapshotsTab })),
   files: lazy(async () => ({ default: (await import('./tabs/files-tab.tsx')).FilesTab })),

@@ -36,8 +36,8 @@ export function rowChange({ operation, summary }: Pick<Snapshot, 'operation' | '
   const count = (key: string): number => numberIn(summary, key) ?? 0
   const added = count('added-records')
   const removed = count('deleted-records')
-  const keepsRows = operation === 'replace' || summary['lockhouse.same-rows'] === 'true'
-  if (keepsRows) return { kind: 'rewritten', applied: Math.max(0, removed - added) }
+  const isConversion = operation === 'overwrite' && summary['lockhouse.same-rows'] === 'true' // of equality deletes
+  if (operation === 'replace' || isConversion) return { kind: 'rewritten', applied: Math.max(0, removed - added) }
   // Removed position deletes belong to removed files, whose rows they had deleted before.
   const marked = count('added-position-deletes') - count('removed-position-deletes')
   return {

@@ -1,5 +1,5 @@
-import type { ChangesAnswer } from '../../../api/types.ts'
-import { tableChanges as words } from '../../../strings/query.ts'
+import type { ChangesAnswer } from '../../../../api/types.ts'
+import { tableChanges as words } from '../../../../strings/query.ts'
 
 /** Changed rows as a grid shows them: the kind in words first, the ordinal left out. */
 export interface ChangeGrid extends Pick<ChangesAnswer, 'columns' | 'rows'> {
