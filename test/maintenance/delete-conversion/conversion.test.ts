@@ -25,6 +25,7 @@ import type { OperationCleanup } from '../../../src/maintenance/operation-hooks.
 import { runDeleteRewrite } from '../../../src/maintenance/position-deletes/rewrite-position-deletes.ts'
 import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
+import { keepsRows } from '../../../src/iceberg/metadata/snapshots.ts'
 import { isRead } from '../../../src/streaming/source/history.ts'
 import { runRollback } from '../../../src/maintenance/rollback.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
@@ -153,6 +154,8 @@ describe.each([2, 3] as const)('a conversion of equality deletes in version %i',
       'lockhouse.operation-id': 'op-1',
     })
     expect(snapshot && isRead(snapshot, 'fail')).toBe(false) // a pipeline goes on
+    const forged = { summary: { ...snapshot?.summary, operation: 'delete' } }
+    expect([snapshot && keepsRows(snapshot), keepsRows(forged)]).toEqual([true, false])
     const newest = Math.max(...before.map(({ sequenceNumber }) => sequenceNumber))
     for (const { file, sequenceNumber } of await deletesOf(lake)) {
       expect(file.content).toBe('position-deletes')
