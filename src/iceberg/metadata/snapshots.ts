@@ -38,12 +38,16 @@ export const FOREVER_MS = 2n ** 63n - 1n
 /** Name of the branch that a table's current snapshot belongs to. */
 export const mainBranch = 'main'
 
-/** The entry of a summary that says that no row changed, though the operation is not `replace`: other writers must notice its deletes. */
+/**
+ * The entry of a snapshot summary with the value `true`: an `overwrite` that changes no row, so that other writers notice its deletes
+ * (docs/iceberg-notes.md, "Converted equality deletes").
+ */
 export const SAME_ROWS = 'lockhouse.same-rows'
 
 /** Whether a snapshot changes files and no row (Iceberg spec, "Snapshots"), as its writer says. */
 export function keepsRows({ summary }: Pick<Snapshot, 'summary'>): boolean {
-  return summary['operation'] === 'replace' || summary[SAME_ROWS] === 'true'
+  const { operation } = summary
+  return operation === 'replace' || (operation === 'overwrite' && summary[SAME_ROWS] === 'true')
 }
 
 /** Reads a snapshot (Iceberg spec, "Snapshots"); a missing sequence number is 0, as for snapshots written by v1. */

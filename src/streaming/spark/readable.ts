@@ -66,7 +66,8 @@ function hasDeletes({ summary }: Snapshot): boolean {
   return (summary['total-delete-files'] ?? '0') !== '0'
 }
 
-/** Spark knows only the operation. */
+/** Spark knows only the operation of a snapshot. */
 function isPassed(snapshot: Snapshot, onDelete: OnDelete): boolean {
-  return onDelete === 'skip' || ['append', 'replace'].includes(operationOf(snapshot))
+  const skipped = onDelete === 'skip' ? ['overwrite', 'delete'] : []
+  return ['append', 'replace', ...skipped].includes(operationOf(snapshot))
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'
 import { newDataLocation } from '../../../src/iceberg/metadata/locations.ts'
 import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
@@ -114,6 +115,12 @@ describe('POST /api/convert-deletes', () => {
   it('runs by a policy when a table has more equality delete files than its condition says', async () => {
     for (let commit = 6; commit < 9; commit += 1) await deleteKeys(commit, 'i * 11')
     const rows = await countRows()
+    const lastCommit = async (): Promise<string> => {
+      const { body } = await service.get('/api/health-index')
+      return body.tables.find(({ table }: { table: string }) => table === TABLE).last_commit_at
+    }
+    const { metadata } = await service.context.app.catalog.current().loadTable(parseIdentifier(TABLE))
+    const lastChange = new Date(currentSnapshot(metadata)?.timestampMs ?? 0).toISOString()
     const created = await service.post('/api/policies', {
       name: 'keys',
       tables: [TABLE],
@@ -131,5 +138,10 @@ describe('POST /api/convert-deletes', () => {
     const { body } = await service.get(`/api/operations?table=${TABLE}`)
     const [run] = body.operations.filter(({ requested_by: by }: { requested_by: string }) => by.startsWith('policy:'))
     expect(run).toMatchObject({ operation: 'convert_deletes', result: { converted_delete_files_count: 3 } })
+    await until(async () => {
+      const { body: found } = await service.get(`/api/policies/${created.body.id}/decisions`)
+      return found.decisions.some(({ outcome }: { outcome: string }) => outcome === 'ran')
+    })
+    expect(await lastCommit()).toBe(lastChange) // no row changed since
   })
 })

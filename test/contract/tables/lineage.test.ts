@@ -239,6 +239,34 @@ describe('versions', () => {
   })
 })
 
+describe('a version that a pipeline ran in an earlier environment', () => {
+  it('has the tables of its own environment', async () => {
+    const [from = '', to = ''] = await tables('from', 'to')
+    const [there = ''] = await tables('from')
+    for (const [environment, source] of [
+      ['development', from],
+      ['qa', there],
+    ] as const) {
+      const put = await lab.service.call('PUT', `/api/environments/${environment}`, {
+        body: { parameters: { source } },
+      })
+      expect(put.status, JSON.stringify(put.body)).toBe(200)
+    }
+    const place = await life.create('promoted', graphOf(['${source}'], to))
+    const started = await life.engineer.call('POST', '/api/pipeline/start', {
+      version_id: place.versionId,
+      checkpoint_location: `cp/${to}`,
+      trigger_interval: '100 ms',
+    })
+    expect(started.status, JSON.stringify(started.body)).toBe(200)
+    await life.engineer.call('POST', `/api/pipeline/${started.body.pipeline.id}/stop`)
+    await life.bring(place, 'qa')
+    const found = await read(to)
+    expect(node(found, `version:${place.versionId}`)).toMatchObject({ environment: 'qa', source_tables: [there] })
+    expect(node(found, `pipeline:${started.body.pipeline.id}`)).toMatchObject({ source_tables: [from] })
+  })
+})
+
 describe('the lineage of the lake', () => {
   it('has every pipeline and version, up to the limit', async () => {
     const all = await read(undefined)

@@ -102,6 +102,14 @@ describe('GET /api/table/{table}/changes', () => {
     expect(counted.body.read_bytes).toBe(counted.body.planned_bytes)
   })
 
+  it('reads all snapshots for a condition with a query over the changes', async () => {
+    const where = encodeURIComponent('_change_ordinal = (SELECT max(_change_ordinal) FROM orders)')
+    const { status, body } = await changes(`${range(0, 3)}&limit=1&where=${where}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body.rows.map((row: unknown[]) => row[3])).toEqual([2])
+    expect(body.read_bytes).toBe(body.planned_bytes)
+  })
+
   it('tells what it would read without reading it', async () => {
     const { body } = await changes(`${range(0, 3)}&dry_run=true&counts=true`)
     expect(body).toMatchObject({ rows: [], read_bytes: 0, snapshot_count: 3 })
