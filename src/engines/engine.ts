@@ -10,6 +10,7 @@ import type { NestedField } from '../iceberg/schema/types.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
+import type { RowMerge, RowMergeTask } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
 export interface EngineProgress {
@@ -128,11 +129,11 @@ export interface ConvertDeletesTask {
    * follow each other.
    */
   readonly inputs: readonly FileScanTask[]
-  readonly output: ConvertedDeletesOutput
+  readonly output: RowDeletesOutput
 }
 
-/** Where and how the new deletes are written. */
-export interface ConvertedDeletesOutput {
+/** Where and how new deletes of rows are written. */
+export interface RowDeletesOutput {
   /** `vectors`: a vector of each data file, in one Puffin file (version 3). Otherwise position delete files (version 2). */
   readonly kind: 'vectors' | 'by-file' | 'by-partition'
   readonly targetFileSizeBytes: number
@@ -181,6 +182,8 @@ export interface QueryInput {
    * compared, with those of `CHANGE_COLUMNS`.
    */
   readonly changes?: ChangesRead
+  /** Whether the query sees the rows in the order of `inputs`, of positions in a file, and of changes; default false. */
+  readonly isOrdered?: boolean
 }
 
 /** Which changed rows belong together as an update; without both, there are only inserted and deleted rows. */
@@ -313,6 +316,11 @@ export interface Engine {
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
   /** Writes the result of a query over the rows of data files, with deletes applied, as new data files of a table. */
   appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>
+  /**
+   * Runs a query as {@link appendFrom} does and holds its rows, the last one of each key, to merge them into a table; the caller closes
+   * the merge. Rows of ordered inputs keep their order through filters and projections.
+   */
+  openRowMerge(task: RowMergeTask, options?: EngineRunOptions): Promise<RowMerge>
   /**
    * Rows with deletes applied, in no particular order, as JSON-ready objects keyed by column name: 64-bit, decimals and
    * times as strings, bytes as hex.

@@ -1,27 +1,22 @@
 import type { ConvertDeletesResult, ConvertDeletesTask } from '../../engine.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
-import { writeDeletionVectors } from '../../../iceberg/puffin/deletion-vector-file.ts'
 import { isDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
 import { DeleteIndex } from '../../../iceberg/scan/delete-index.ts'
 import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
-import { fileKey, PartitionScopes, referencedDataFile } from '../../../iceberg/scan/file-scope.ts'
+import { fileKey, referencedDataFile } from '../../../iceberg/scan/file-scope.ts'
 
 import { openInputs } from '../scan/inputs.ts'
 import type { ScanInput } from '../scan/inputs.ts'
 import { RowSource } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { TableFiller } from '../scan/table-filler.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'
-import { readBitmaps } from './position-bitmaps.ts'
-import { inputOfKey, POSITION_DELETES, positionKey, positionOfKey } from '../scan/position-deletes.ts'
-import { writePositionDeletes } from './write-position-deletes.ts'
+import { inputOfKey, POSITION_DELETES } from '../scan/position-deletes.ts'
+import { countByInput, writeRowDeletes } from './write-row-deletes.ts'
 
 /** Temporary table with the rows that equality deletes remove: column `k`, ascending ({@link positionKey}). */
 const CONVERTED = 'converted'
-/** Temporary table with the path of each input: columns `f` and `path`. */
-const PATHS = 'converted_paths'
 const NEW_POSITIONS = { table: 'position_deletes_after', prefix: 'w' }
 
 /** Temporary table with the rows of one bucket of keys. */
@@ -40,7 +35,7 @@ export async function convertEqualityDeletes(run: DuckDbRun, task: ConvertDelete
   const inputs = await openInputs(context, task.inputs)
   const source = await RowSource.open(context, inputs)
   const before = await findRows(run, source)
-  const counts = await countByInput(run)
+  const counts = await countByInput(run, CONVERTED)
   const rowsDeleted = [...counts.values()].reduce((sum, rows) => sum + rows, 0)
   const deletes = await writeDeletes(context, task, { inputs, counts })
   try {
@@ -80,105 +75,23 @@ function pathsOf(deletes: readonly DeleteFileRef[]): readonly string[] {
   return [...new Set(deletes.map(({ file }) => file.filePath))]
 }
 
-/** Rows to delete of each input that has any. */
-async function countByInput(run: DuckDbRun): Promise<ReadonlyMap<number, number>> {
-  const rows = await run.rows(`SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${CONVERTED} GROUP BY f`)
-  return new Map(rows.map(({ f, n }) => [Number(f), Number(n)]))
-}
-
 interface Found {
   readonly inputs: readonly ScanInput[]
+  /** Rows to delete of each input that has any. */
   readonly counts: ReadonlyMap<number, number>
 }
 
 async function writeDeletes(
   context: StageContext,
-  task: ConvertDeletesTask,
+  { output }: ConvertDeletesTask,
   { inputs, counts }: Found,
 ): Promise<readonly DeleteFileRef[]> {
   const affected = inputs.filter(({ index }) => counts.has(index))
-  if (affected.length === 0) return []
-  if (task.output.kind === 'vectors') return writeVectors(context, task, affected)
-  return writeFiles(context, task, affected)
-}
-
-/** One Puffin file with a vector of each affected data file, which includes its older vector or position deletes. */
-async function writeVectors(
-  { run, io }: StageContext,
-  { output }: ConvertDeletesTask,
-  affected: readonly ScanInput[],
-): Promise<readonly DeleteFileRef[]> {
-  const hasOlder = affected.some((input) => positionDeletes(input).length > 0)
-  const older = `
-    SELECT k FROM ${POSITION_DELETES} AS d
-    WHERE ${inputOfKey('k')} IN (SELECT DISTINCT ${inputOfKey('k')} FROM ${CONVERTED})`
-  const positions = hasOlder ? `SELECT k FROM ${CONVERTED} UNION ${older}` : `SELECT k FROM ${CONVERTED}`
-  const bitmaps = await readBitmaps(run, positions)
-  const vectors = affected.flatMap((input) => {
-    const bitmap = bitmaps.get(input.index)
-    return bitmap === undefined ? [] : [{ file: input.file, positions: bitmap }]
+  const written = await writeRowDeletes(context, { table: CONVERTED, older: POSITION_DELETES, affected, output })
+  return written.map(({ file, about }) => {
+    const replaced = isDeletionVector(file) ? about.flatMap(({ task }) => task.deletes) : about.flatMap(equalityDeletes)
+    return { file, sequenceNumber: newestOf(replaced) }
   })
-  const [first] = affected
-  if (first === undefined || vectors.length < affected.length) {
-    throw new IcebergError('ENGINE_FAILED', 'a data file with deleted rows has no vector')
-  }
-  const files = await writeDeletionVectors(io, output.newLocation(first.file, 0), vectors)
-  return files.map((file, at) => ({ file, sequenceNumber: newestOf(affected[at]?.task.deletes ?? []) }))
-}
-
-/** Position delete files, by partition or by data file. */
-async function writeFiles(
-  { run, io, metadata }: StageContext,
-  { output }: ConvertDeletesTask,
-  affected: readonly ScanInput[],
-): Promise<readonly DeleteFileRef[]> {
-  await run.execute(`CREATE TEMP TABLE ${PATHS} (f BIGINT, path VARCHAR)`)
-  await TableFiller.fill(run, PATHS, async (filler) => {
-    for (const { index, file } of affected) await filler.add([BigInt(index), file.filePath])
-  })
-  const scopes = new PartitionScopes(metadata)
-  const keyOf = ({ file, index }: ScanInput): string => (output.kind === 'by-file' ? `${index}` : scopes.keyOf(file))
-  const written: DeleteFileRef[] = []
-  try {
-    for (const group of Map.groupBy(affected, keyOf).values()) {
-      for (const ref of await writeGroup(run, group, { output, io, start: written.length })) written.push(ref)
-    }
-    return written
-  } catch (error) {
-    await deleteFrom(io, pathsOf(written))
-    throw error
-  }
-}
-
-interface GroupOutput extends Pick<ConvertDeletesTask, 'output' | 'io'> {
-  /** Number of the first new file. */
-  readonly start: number
-}
-
-async function writeGroup(
-  run: DuckDbRun,
-  group: readonly ScanInput[],
-  { output, io, start }: GroupOutput,
-): Promise<readonly DeleteFileRef[]> {
-  const [first] = group
-  if (first === undefined) return []
-  const { file } = first
-  // the rows are sorted, so that a range of keys reads only its part of the table
-  const indexes = group.map(({ index }) => index)
-  const [low, high] = [indexes[0] ?? 0, (indexes.at(-1) ?? 0) + 1] // in ascending order
-  const rows = `
-    SELECT p.path, ${positionOfKey('c.k')} AS pos FROM ${CONVERTED} AS c JOIN ${PATHS} AS p ON p.f = ${inputOfKey('c.k')}
-    WHERE c.k >= ${positionKey(String(low), '0')} AND c.k < ${positionKey(String(high), '0')} AND p.f IN (${indexes.join(', ')})`
-  const { files } = await writePositionDeletes(run, rows, {
-    io,
-    specId: file.specId,
-    partition: file.partition,
-    targetFileSizeBytes: output.targetFileSizeBytes,
-    properties: output.properties,
-    newLocation: (n) => output.newLocation(file, start + n),
-  })
-  const newest = group.reduce((most, input) => Math.max(most, newestOf(equalityDeletes(input))), 0)
-  return files.map((written) => ({ file: written, sequenceNumber: newest }))
 }
 
 function equalityDeletes({ task }: ScanInput): readonly DeleteFileRef[] {
