@@ -28,6 +28,7 @@ export function createLazyEngine(name: string, { open, checkLoad }: LazyEngineOp
     openRowIndex: async (task, options) => (await engine()).openRowIndex(task, options),
     append: async (task, options) => (await engine()).append(task, options),
     appendFrom: async (task, options) => (await engine()).appendFrom(task, options),
+    openRowMerge: async (task, options) => (await engine()).openRowMerge(task, options),
     countRows: async (task, options) => (await engine()).countRows(task, options),
     async *readRows(task, options) {
       yield* (await engine()).readRows(task, options)

@@ -11,6 +11,14 @@ export function ownedEngine(engine: Engine, owner: string): Engine {
     openRowIndex: (task, options) => engine.openRowIndex(task, owned(options)),
     append: (task, options) => engine.append(task, owned(options)),
     appendFrom: (task, options) => engine.appendFrom(task, owned(options)),
+    openRowMerge: async (task, options) => {
+      const merge = await engine.openRowMerge(task, owned(options))
+      return {
+        rows: merge.rows,
+        mergeInto: (target, more) => merge.mergeInto(target, owned(more)),
+        close: () => merge.close(),
+      }
+    },
     readRows: (task, options) => engine.readRows(task, owned(options)),
     countRows: (task, options) => engine.countRows(task, owned(options)),
     queryRows: (task, options) => engine.queryRows(task, owned(options)),

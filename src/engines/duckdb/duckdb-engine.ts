@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 
 import type {
@@ -23,14 +24,19 @@ import type {
 } from '../engine.ts'
 import { FairSlots } from '../fair-slots.ts'
 import type { RowIndex, RowIndexTask } from '../row-index.ts'
+import type { RowMerge, RowMergeTask } from '../row-merge.ts'
 import type { QueryComparison } from '../query-comparison.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
+import { LocalFileIO } from '../../iceberg/io/local.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 
 import { convertEqualityDeletes } from './deletes/convert-equality-deletes.ts'
+import { numberedQuery, waitingOutput } from './merge/incoming-rows.ts'
+import { DuckDbRowMerge } from './merge/row-merge.ts'
 import { mergePositionDeletes, requirePlainDeletes } from './deletes/merge-position-deletes.ts'
 import { appendFrom, requireReadableInputs } from './write/append-from.ts'
 import { appendRows } from './write/append-rows.ts'
@@ -172,6 +178,29 @@ class DuckDbEngine implements Engine {
     requireReadableInputs(task)
     if (task.isUntrusted === true) return this.#queries.append(task, options)
     return this.#run('copy', { ...options, doing: 'copying rows' }, (run) => appendFrom(run, task, options))
+  }
+
+  async openRowMerge(task: RowMergeTask, options: EngineRunOptions = {}): Promise<RowMerge> {
+    requireWritable(currentSchema(task.metadata).fields)
+    const folder = await this.#scratch.newFolder('merge')
+    const onClose = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    try {
+      const { metadata: _, keyIds: __, appliesDeletes: ___, ...rows } = task
+      const waiting = { io: new LocalFileIO(), output: waitingOutput(task, folder) }
+      const appended = await this.appendFrom({ ...rows, query: numberedQuery(task.query), ...waiting }, options)
+      const inSlot = <T>({ owner, signal }: EngineRunOptions, work: () => Promise<T>): Promise<T> =>
+        this.#slots.run({ lane: 'copy', owner, signal }, work)
+      const run = await this.#session.open('merging rows', options.signal)
+      try {
+        return await inSlot(options, () => DuckDbRowMerge.open(run, { task, appended, inSlot, onClose }))
+      } catch (error) {
+        await run.close()
+        throw error
+      }
+    } catch (error) {
+      await onClose()
+      throw error
+    }
   }
 
   readRows(task: ReadTask, options: EngineRunOptions = {}): AsyncIterable<Readonly<Record<string, unknown>>> {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { AppendFromResult, AppendFromTask, ChangesRead, EngineRunOptions, QueryInput } from '../../engine.ts'
 
+import { CHANGE_ORDINAL, CHANGE_TYPE } from '../../../iceberg/changes/change-columns.ts'
+
 import { openChanges } from '../changes/open-changes.ts'
 import { appendRows } from './append-rows.ts'
 import type { DuckDbRun } from '../session/session.ts'
@@ -73,7 +75,7 @@ export async function openViews(
       ? openRows(context, input, at)
       : openChanged(context, { ...input, changes }, at))
     await count?.(input, found)
-    const rows = firstRows(input, namedRows(input, found.sql ?? noRows(input)))
+    const rows = firstRows(input, namedRows(input, inOrderOf(input, found.sql) ?? noRows(input)))
     if (mustMaterialize(all, input)) await materialize(run, input, rows)
     else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
   }
@@ -86,9 +88,13 @@ interface OpenedRows extends RowCounts {
   readonly sql: string | undefined
 }
 
-async function openRows(context: StageContext, { inputs, fields }: QueryInput, at: number): Promise<OpenedRows> {
+async function openRows(
+  context: StageContext,
+  { inputs, fields, isOrdered = false }: QueryInput,
+  at: number,
+): Promise<OpenedRows> {
   const source = await RowSource.create(context, await openInputs(context, inputs, `d${at}_`))
-  const sql = inputs.length === 0 ? undefined : source.liveRows({ fields })
+  const sql = inputs.length === 0 ? undefined : source.liveRows({ fields, withPosition: isOrdered })
   return { sql, rowsRead: source.rowsRead, countDeleted: () => source.countDeleted() }
 }
 
@@ -138,6 +144,15 @@ const KEPT = 'lockhouse_rows_of_'
 async function temporaryTables(run: DuckDbRun): Promise<string[]> {
   const rows = await run.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')
   return rows.map((row) => textOf(row['table_name']))
+}
+
+/** Rows in the order of their files and positions, or of their changes: a row that disappears comes before one that appears. */
+function inOrderOf({ fields, isOrdered = false, changes }: QueryInput, sql: string | undefined): string | undefined {
+  if (sql === undefined || !isOrdered) return sql
+  const columns = fields.map(({ id }) => `r.c${id}`).join(', ')
+  const order =
+    changes === undefined ? 'r.p' : `r.c${CHANGE_ORDINAL.id}, r.c${CHANGE_TYPE.id} IN ('insert', 'update_after')`
+  return `SELECT ${columns} FROM (${sql}) AS r ORDER BY ${order}`
 }
 
 function namedRows({ columnsBy, fields }: QueryInput, rows: string): string {

@@ -66,7 +66,7 @@ async function resultColumns(run: DuckDbRun, query: string): Promise<readonly st
 }
 
 /** Readers rely on required columns having no nulls. */
-function requireValues(files: readonly PlacedFile[], { schema }: OutputSpec): void {
+export function requireValues(files: readonly PlacedFile[], { schema }: OutputSpec): void {
   for (const { field, statisticsKey, topLevelId } of leafColumns(schema.fields)) {
     if (!field.required || field.id !== topLevelId) continue
     const nulls = files.some(({ copied }) => copied.columns.get(statisticsKey)?.get('null_count') !== '0')

@@ -204,9 +204,9 @@ interface LookupRequest extends TransformRequest {
 async function lookupSql(run: DuckDbRun, request: LookupRequest): Promise<TransformSql> {
   const { name, source, sourceType, type, transform, rows } = request
   await run.execute(
-    `CREATE TEMP TABLE ${name}_values AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`,
+    `CREATE OR REPLACE TEMP TABLE ${name}_values AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`,
   )
-  await run.execute(`CREATE TEMP TABLE ${name} (v ${duckType(sourceType)}, t ${duckType(type)})`)
+  await run.execute(`CREATE OR REPLACE TEMP TABLE ${name} (v ${duckType(sourceType)}, t ${duckType(type)})`)
   // materialized, as filling the table would end a stream of the same connection
   const result = await run.result(`SELECT v FROM ${name}_values`)
   let filled = 0

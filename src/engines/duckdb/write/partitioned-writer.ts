@@ -119,7 +119,7 @@ async function findPartitions(run: DuckDbRun, request: RowsToWrite): Promise<Par
   const keys = terms.flatMap(keySql)
   const columns = keys.map((sql, at) => `${sql} AS k${at}`).join(', ')
   await run.execute(`
-    CREATE TEMP TABLE partitions AS
+    CREATE OR REPLACE TEMP TABLE partitions AS
     SELECT row_number() OVER () - 1 AS n, * FROM (
       SELECT ${columns}, count(*) AS rows FROM (${rows}) AS s ${joins.join(' ')} GROUP BY ALL
     )`)
