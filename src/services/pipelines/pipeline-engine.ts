@@ -70,11 +70,12 @@ export async function engineOf(spark: PipelineSpark, request: EngineRequest): Pr
 const NOT_CONFIGURED =
   'pipelines cannot run on Spark here: set SPARK_REMOTE, such as sc://spark:15002, do not set SPARK_PIPELINES=0, and restart the service'
 
-async function unreadBytes({ checked: { sources, positions }, now }: EngineRequest): Promise<number> {
+async function unreadBytes({ checked: { sources, positions }, now, onDelete }: EngineRequest): Promise<number> {
   let bytes = 0
   for (const [at, table] of sources.entries()) {
     const position = positions[at]
-    if (position !== undefined) bytes += (await new SourcePlanner().lag(table, position, now.getTime())).bytes
+    if (position !== undefined)
+      bytes += (await new SourcePlanner().lag(table, position, { onDelete, nowMs: now.getTime() })).bytes
   }
   return bytes
 }

@@ -1,3 +1,4 @@
+import type { ChangeScanTask } from '../../iceberg/changes/changed-files.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import { keepsRows, type Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { RowSchemas } from './dropped-columns.ts'
@@ -42,13 +43,20 @@ export interface FileRange {
   readonly schemaId: number | undefined
 }
 
+/** How a batch is planned. */
+export interface DraftOptions extends BatchLimits {
+  /** Whether its tasks are those of changed rows; default false. */
+  readonly hasChanges?: boolean
+}
+
 /** A batch under construction. */
 export class BatchDraft {
   readonly #start: ReadPosition
-  readonly #limits: BatchLimits
+  readonly #limits: DraftOptions
   readonly #tasks: FileScanTask[] = []
   #end: ReadPosition
   #bytes = 0
+  #snapshots = 0
   #skipped = 0
   readonly #appended = new Set<number>()
   readonly #others = new Set<number>()
@@ -56,7 +64,7 @@ export class BatchDraft {
   #lastSchemaId: number | undefined
   isFull = false
 
-  constructor(start: ReadPosition, limits: BatchLimits) {
+  constructor(start: ReadPosition, limits: DraftOptions) {
     this.#start = start
     this.#limits = limits
     this.#end = start
@@ -83,8 +91,14 @@ export class BatchDraft {
     return this.#end.isComplete
   }
 
+  /** The number of the next snapshot among those of the batch. */
+  get nextOrdinal(): number {
+    return this.#snapshots + 1
+  }
+
   /** Goes to the beginning of a snapshot. */
   enter(snapshot: Snapshot): void {
+    this.#snapshots += 1
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
   }
 
@@ -105,6 +119,36 @@ export class BatchDraft {
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
   }
 
+  /** Takes all changes of a snapshot, unless the limits leave no room for them: then it ends before the snapshot. */
+  takeChanges(snapshot: Snapshot, tasks: readonly ChangeScanTask[], schemaId: number | undefined): void {
+    const bytes = tasks.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+    const { maxFiles, maxBytes } = this.#limits
+    const isOver = this.#tasks.length + tasks.length > maxFiles || this.#bytes + bytes > maxBytes
+    if (this.#tasks.length > 0 && isOver) {
+      this.isFull = true
+      return
+    }
+    for (const task of tasks) this.#tasks.push(task)
+    this.#bytes += bytes
+    this.#snapshots += 1
+    if (tasks.length > 0) this.#addSchema(this.#appended, schemaId)
+    const position = toCount(snapshot.summary['added-data-files'])
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
+  }
+
+  #addSchema(schemas: Set<number>, schemaId: number | undefined): void {
+    if (schemaId === undefined) this.#hasUnknown = true
+    else schemas.add(schemaId)
+    this.#lastSchemaId = schemaId
+  }
+
+  /** A file of which every row appears. */
+  #added(task: FileScanTask): FileScanTask | ChangeScanTask {
+    if (this.#limits.hasChanges !== true) return task
+    const { snapshotId } = this.#end.offset
+    return { ...task, change: { ordinal: this.#snapshots, snapshotId, side: 'after', isPaired: false } }
+  }
+
   /** Takes files of the snapshot that the end is in, as far as the limits allow. */
   take({ files, end }: SnapshotFiles, { until, schemaId }: FileRange): void {
     const before = this.#tasks.length
@@ -117,16 +161,12 @@ export class BatchDraft {
         this.isFull = true
         break
       }
-      this.#tasks.push(task)
+      this.#tasks.push(this.#added(task))
       this.#bytes += size
       position = index + 1
     }
     const schemas = this.scansAllFiles ? this.#others : this.#appended
-    if (this.#tasks.length > before) {
-      if (schemaId === undefined) this.#hasUnknown = true
-      else schemas.add(schemaId)
-      this.#lastSchemaId = schemaId
-    }
+    if (this.#tasks.length > before) this.#addSchema(schemas, schemaId)
     const isComplete = !this.isFull && Math.max(position, until) >= end
     this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
   }

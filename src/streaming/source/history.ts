@@ -9,8 +9,8 @@ import { PipelineStopped } from '../pipeline-errors.ts'
 import { isStart } from './offset.ts'
 import type { StreamingOffset } from './offset.ts'
 
-/** What a source does with snapshots that delete or replace rows. */
-export type OnDelete = 'fail' | 'skip'
+/** What a source does with snapshots that delete or replace rows; `follow` reads how they change rows. */
+export type OnDelete = 'fail' | 'skip' | 'follow'
 
 /** Counts of a snapshot that are needed to recognise its content in a later one. */
 export interface Footprint {
@@ -92,23 +92,28 @@ export function operationOf({ summary }: Snapshot): string {
   return summary['operation'] ?? 'append'
 }
 
+/** What is read of a snapshot: the files that it added, every row that it changed, or nothing. */
+export type SnapshotReading = 'added' | 'changed' | 'nothing'
+
 /**
- * Whether to read the rows that a snapshot added; a snapshot that keeps the rows adds none. Throws {@link PipelineStopped} for
- * `overwrite` and `delete`, which an append-only sink cannot reproduce, unless they are skipped.
+ * What to read of a snapshot; one that keeps the rows has nothing to read. Throws {@link PipelineStopped} for `overwrite` and
+ * `delete`, which an append-only sink cannot reproduce, unless they are skipped or followed.
  */
-export function isRead(snapshot: Snapshot, onDelete: OnDelete): boolean {
-  if (keepsRows(snapshot)) return false
+export function readingOf(snapshot: Snapshot, onDelete: OnDelete): SnapshotReading {
+  if (keepsRows(snapshot)) return 'nothing'
   const operation = operationOf(snapshot)
   switch (operation) {
     case 'append':
-      return true
+      return 'added'
     case 'overwrite':
     case 'delete':
-      if (onDelete === 'skip') return false
+      if (onDelete === 'follow') return 'changed'
+      if (onDelete === 'skip') return 'nothing'
       throw new PipelineStopped(
         'SOURCE_NOT_APPENDED',
         `snapshot ${snapshot.snapshotId} of the source is "${operation}": it changes or deletes rows that may be in the ` +
-          'sink, and the pipeline only appends; start again with on_delete "skip" to skip such snapshots',
+          'sink, and the pipeline only appends; let it read changes into a sink with a key, or start again with on_delete ' +
+          '"skip" to skip such snapshots',
       )
     default:
       throw new IcebergError('UNSUPPORTED', `snapshot ${snapshot.snapshotId} has the unknown operation "${operation}"`)

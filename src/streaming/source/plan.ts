@@ -1,13 +1,17 @@
 import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
-import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import { changeRange } from '../../iceberg/changes/change-range.ts'
+import { type ChangeScanTask, changeTasks } from '../../iceberg/changes/changed-files.ts'
+import { planChanges } from '../../iceberg/changes/plan-changes.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import { keepsRows, type Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { BatchDraft, type BatchLimits, type IndexedFile, type SnapshotFiles, type SourceBatch } from './batch-draft.ts'
 import { dropsTheSame } from './dropped-columns.ts'
 import { filesOfGap, footprintOf } from './expired-history.ts'
-import { isRead, operationOf, toCount, unreadHistory } from './history.ts'
-import type { OnDelete, ReadPosition, UnreadHistory } from './history.ts'
+import { lost, operationOf, readingOf, toCount, unreadHistory } from './history.ts'
+import type { OnDelete, ReadPosition, SnapshotReading, UnreadHistory } from './history.ts'
 import { isStart } from './offset.ts'
 import { knownSchemaId } from './unread-schemas.ts'
 
@@ -19,6 +23,12 @@ export interface SourceLag {
   readonly bytes: number
   /** Age of the oldest snapshot that is not completely read; 0 when there is none. */
   readonly seconds: number
+}
+
+/** What a lag is measured for. */
+export interface LagRequest {
+  readonly onDelete: OnDelete
+  readonly nowMs: number
 }
 
 export interface SourcePlanRequest {
@@ -35,10 +45,15 @@ interface SnapshotRange {
   readonly until?: number
 }
 
-/** Plans the batches of one source: the content of the first snapshot, then appended snapshots in order. */
+/**
+ * Plans the batches of one source: the content of the first snapshot, then appended snapshots in order. A source that follows changes
+ * also reads the others, each of them in one batch, because a row may leave one file and appear in another.
+ */
 export class SourcePlanner {
   /** The files of the snapshot being read, which may take many batches. */
   #open: { readonly key: string; readonly files: SnapshotFiles } | undefined
+  /** The changes that did not fit into the batch before. */
+  #changes: { readonly snapshotId: bigint; readonly tasks: readonly ChangeScanTask[] } | undefined
 
   /**
    * The next files of a source, oldest snapshot first; all with the same columns that the source dropped since. A snapshot that stops the pipeline does so only after
@@ -46,29 +61,31 @@ export class SourcePlanner {
    */
   async plan({ table, start, limits, onDelete }: SourcePlanRequest): Promise<SourceBatch> {
     const history = unreadHistory(table, start)
-    const draft = new BatchDraft(start, limits)
+    const draft = new BatchDraft(start, { ...limits, hasChanges: onDelete === 'follow' })
     if (history.current !== undefined && !start.isComplete) {
       await this.#take({ table, snapshot: history.current }, draft)
     }
     for (const snapshot of history.after) {
       if (draft.isFull) break
       if (isAfterGap(snapshot, history)) {
-        if (draft.isEmpty) await this.#takeGap({ table, start }, history, draft)
+        if (draft.isEmpty) await this.#takeGap({ table, start, onDelete }, history, draft)
         break
       }
-      if (!readsNext(snapshot, onDelete, draft)) break
-      if (operationOf(snapshot) === 'append') {
+      const reading = nextReading(snapshot, onDelete, draft)
+      if (reading === undefined) break
+      if (reading === 'nothing') draft.pass(snapshot)
+      else {
         if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, knownSchemaId(table, snapshot))) break
-        draft.enter(snapshot)
-        await this.#take({ table, snapshot }, draft)
-      } else draft.pass(snapshot)
+        await this.#takeNext({ table, snapshot }, reading, draft)
+      }
     }
     return withFootprint(table, draft.batch(history))
   }
 
   /** The files between two positions: the batch that was planned before a crash, planned again. */
   async replay({ table, start, onDelete }: SourcePlanRequest, end: ReadPosition): Promise<SourceBatch> {
-    const draft = new BatchDraft(start, { maxFiles: Infinity, maxBytes: Infinity })
+    const unlimited = { maxFiles: Infinity, maxBytes: Infinity }
+    const draft = new BatchDraft(start, { ...unlimited, hasChanges: onDelete === 'follow' })
     const history = unreadHistory(table, start)
     if (isStart(end.offset)) return { ...draft.batch(history), hasMore: history.after.length > 0 } // it was empty then
     const last = end.offset.snapshotId
@@ -77,9 +94,11 @@ export class SourcePlanner {
     for (const snapshot of snapshots) {
       const isLast = snapshot.snapshotId === last
       if (isAfterGap(snapshot, history)) {
-        await this.#takeGap({ table, start }, history, draft)
-      } else if (snapshot === history.current ? !start.isComplete : moveTo(snapshot, onDelete, draft)) {
-        await this.#take({ table, snapshot, until: isLast ? end.offset.position : Infinity }, draft)
+        await this.#takeGap({ table, start, onDelete }, history, draft)
+      } else {
+        const range = { table, snapshot, until: isLast ? end.offset.position : Infinity }
+        if (snapshot !== history.current) await this.#takeNext(range, readingOf(snapshot, onDelete), draft)
+        else if (!start.isComplete) await this.#take(range, draft)
       }
       if (isLast) break
     }
@@ -100,7 +119,7 @@ export class SourcePlanner {
   }
 
   /** The unread part of the source after a position. */
-  async lag(table: Table, position: ReadPosition, nowMs: number): Promise<SourceLag> {
+  async lag(table: Table, position: ReadPosition, { onDelete, nowMs }: LagRequest): Promise<SourceLag> {
     const history = unreadHistory(table, position)
     const { current, after } = history
     const rest =
@@ -110,13 +129,13 @@ export class SourcePlanner {
             .filter(({ index }) => index >= position.offset.position)
             .map(({ task }) => task.dataFile)
     if (history.hasGap) rest.push(...(await filesOfGap(table, history, position)).map(({ dataFile }) => dataFile))
-    const unread = after.filter((snapshot) => operationOf(snapshot) === 'append' && !isAfterGap(snapshot, history))
+    const unread = after.filter((snapshot) => isUnread(snapshot, onDelete) && !isAfterGap(snapshot, history))
     const oldest = rest.length > 0 ? (current ?? after[0]) : unread[0]
     const total = (key: string): number => unread.reduce((sum, { summary }) => sum + toCount(summary[key]), 0)
     return {
       snapshots: unread.length + (rest.length > 0 ? 1 : 0),
       files: rest.length + total('added-data-files'),
-      rows: rest.reduce((sum, file) => sum + file.recordCount, 0) + total('added-records'),
+      rows: rest.reduce((sum, file) => sum + file.recordCount, 0) + total('added-records') + deletedRows(unread),
       bytes: rest.reduce((sum, file) => sum + file.fileSizeInBytes, 0) + total('added-files-size'),
       seconds: oldest === undefined ? 0 : Math.max(0, (nowMs - oldest.timestampMs) / 1000),
     }
@@ -124,14 +143,36 @@ export class SourcePlanner {
 
   /** All files of expired snapshots, as one batch regardless of the limits, because these files have no positions. */
   async #takeGap(
-    { table, start }: Pick<SourcePlanRequest, 'table' | 'start'>,
+    { table, start, onDelete }: Omit<SourcePlanRequest, 'limits'>,
     history: UnreadHistory,
     draft: BatchDraft,
   ): Promise<void> {
     const [next] = history.after
     if (next === undefined) return
+    if (onDelete === 'follow')
+      throw lost(table, start.offset, 'snapshots after it have expired, and so have their changes')
     const { end } = await addedFiles(table, next)
     draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start))
+  }
+
+  async #takeNext(range: SnapshotRange, reading: SnapshotReading, draft: BatchDraft): Promise<void> {
+    const { table, snapshot } = range
+    if (reading === 'nothing') draft.pass(snapshot)
+    else if (reading === 'changed') {
+      const tasks = await this.#changesOf(table, snapshot, draft.nextOrdinal)
+      draft.takeChanges(snapshot, tasks, knownSchemaId(table, snapshot))
+    } else {
+      draft.enter(snapshot)
+      await this.#take(range, draft)
+    }
+  }
+
+  async #changesOf(table: Table, snapshot: Snapshot, ordinal: number): Promise<readonly ChangeScanTask[]> {
+    const { snapshotId } = snapshot
+    if (this.#changes?.snapshotId !== snapshotId) {
+      this.#changes = { snapshotId, tasks: await changesOf(table, snapshot) }
+    }
+    return this.#changes.tasks.map((task) => ({ ...task, change: { ...task.change, ordinal } }))
   }
 
   async #take({ table, snapshot, until = Infinity }: SnapshotRange, draft: BatchDraft): Promise<void> {
@@ -157,22 +198,44 @@ function isAfterGap(snapshot: Snapshot, { after, hasGap }: UnreadHistory): boole
   return hasGap && snapshot === after[0]
 }
 
-/** Moves a draft to the next snapshot; true if the files of the snapshot are to be read. */
-function moveTo(snapshot: Snapshot, onDelete: OnDelete, draft: BatchDraft): boolean {
-  const isToBeRead = isRead(snapshot, onDelete)
-  if (isToBeRead) draft.enter(snapshot)
-  else draft.pass(snapshot)
-  return isToBeRead
+/** What to read of the next snapshot; undefined when the batch must end before it, because it stops the pipeline. */
+function nextReading(snapshot: Snapshot, onDelete: OnDelete, draft: BatchDraft): SnapshotReading | undefined {
+  try {
+    return readingOf(snapshot, onDelete)
+  } catch (error) {
+    if (error instanceof PipelineStopped && draft.hasMoved) return undefined
+    throw error
+  }
 }
 
-/** False when the batch must end before a snapshot that stops the pipeline. */
-function readsNext(snapshot: Snapshot, onDelete: OnDelete, draft: BatchDraft): boolean {
+/** Whether a snapshot has rows for the source; one that stops the pipeline has none. */
+function isUnread(snapshot: Snapshot, onDelete: OnDelete): boolean {
+  return operationOf(snapshot) === 'append' || (onDelete === 'follow' && !keepsRows(snapshot))
+}
+
+/** Rows that snapshots delete, as their summaries say. */
+function deletedRows(snapshots: readonly Snapshot[]): number {
+  return snapshots.reduce((sum, { summary }) => {
+    const positions = toCount(summary['added-position-deletes']) - toCount(summary['removed-position-deletes'])
+    return (
+      sum + toCount(summary['deleted-records']) + Math.max(0, positions) + toCount(summary['added-equality-deletes'])
+    )
+  }, 0)
+}
+
+/** Most entries of manifests that are read for the changes of one snapshot, and most files that it changes. */
+const CHANGE_LIMITS = { maxEntries: 5_000_000, maxFiles: 100_000 }
+
+/** What reading the changes of one snapshot opens. */
+async function changesOf(table: Table, { snapshotId }: Snapshot): Promise<readonly ChangeScanTask[]> {
+  const tasks: ChangeScanTask[] = []
   try {
-    isRead(snapshot, onDelete)
-    return true
+    const range = changeRange(table.metadata, { to: snapshotId })
+    for await (const step of planChanges(table, range, CHANGE_LIMITS)) tasks.push(...changeTasks(step))
+    return tasks
   } catch (error) {
-    if (error instanceof PipelineStopped && draft.hasMoved) return false
-    throw error
+    if (!isIcebergError(error, 'NOT_AN_ANCESTOR')) throw error
+    throw lost(table, { snapshotId }, error.message)
   }
 }
 

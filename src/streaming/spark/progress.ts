@@ -125,6 +125,7 @@ export function describeSparkBatch(report: SparkBatchReport): BatchProgress {
   const { progress, sources, sink, lag } = report
   const snapshot = snapshotOfBatch(report)
   const added = Number(snapshot?.summary['added-records'] ?? 0)
+  const outputRows = progress.outputRows ?? (Number.isSafeInteger(added) ? added : 0)
   return {
     id: report.pipelineId,
     run_id: report.runId,
@@ -149,7 +150,10 @@ export function describeSparkBatch(report: SparkBatchReport): BatchProgress {
     }),
     sink: {
       description: formatIdentifier(sink.identifier),
-      num_output_rows: progress.outputRows ?? (Number.isSafeInteger(added) ? added : 0),
+      num_output_rows: outputRows,
+      num_inserted_rows: outputRows,
+      num_updated_rows: 0,
+      num_deleted_rows: 0,
       snapshot_id: snapshot?.snapshotId.toString() ?? null,
     },
   }

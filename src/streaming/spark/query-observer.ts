@@ -109,7 +109,8 @@ export class QueryObserver {
     for (const [at, table] of sources.entries()) {
       const position = this.#positions[at]
       const planner = this.#planners[at]
-      if (position !== undefined && planner !== undefined) lags.push(await planner.lag(table, position, nowMs))
+      if (position !== undefined && planner !== undefined)
+        lags.push(await planner.lag(table, position, { onDelete: this.#spec.onDelete, nowMs }))
     }
     return lags
   }

@@ -33,7 +33,7 @@ export async function unreadValues(
     const paths = new Map(fieldIds.map((id) => [id, pathsIn(schemas ?? table.metadata.schemas, id)] as const))
     if (schemas !== undefined) for (const [id, found] of paths) if (found.length === 0) paths.delete(id)
     if (paths.size === 0) return undefined
-    const { snapshots, rows } = await new SourcePlanner().lag(table, position, 0)
+    const { snapshots, rows } = await new SourcePlanner().lag(table, position, { onDelete: 'fail', nowMs: 0 })
     return snapshots === 0 ? undefined : { paths, rows: { snapshots, rows } }
   } catch (error) {
     if (error instanceof PipelineStopped) return undefined
