@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { READ_MODES, WRITE_MODES } from '../domain/pipeline-modes.ts'
 import { tableName } from './common.ts'
 
 const MAX_SQL = 20_000
@@ -10,9 +11,28 @@ const relationName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'must be a letter or _, then letters, digits or _')
   .refine((name) => !name.toLowerCase().startsWith('lockhouse_'), 'names that start with lockhouse_ are reserved')
 
+/** Names of columns that identify a row; up to 20. */
+export const keyColumns = z.array(columnName).min(1).max(20)
+
+export const readMode = z.enum(READ_MODES).meta({
+  description:
+    'appends: the rows that snapshots append. changes: how rows change, with the columns _change_type, _change_ordinal and _commit_snapshot_id',
+})
+
+export const writeMode = z.enum(WRITE_MODES).meta({
+  description:
+    'append: adds rows. upsert: a row replaces the one with the same key. mirror: so, and deleted rows leave the sink',
+})
+
 /** Config of each type of node that can run. */
 export const nodeConfigs = {
-  'iceberg-source': z.strictObject({ table: tableName }),
+  'iceberg-source': z.strictObject({
+    table: tableName,
+    read: readMode.default('appends'),
+    key: keyColumns.optional().meta({
+      description: 'With changes: an inserted and a deleted row with the same key are an update',
+    }),
+  }),
   filter: z.strictObject({
     condition: sqlText('SQL condition over the columns of one row; rows for which it is true are kept').meta({
       example: "amount > 0 AND status <> 'void'",
@@ -43,7 +63,11 @@ export const nodeConfigs = {
       .default('fail')
       .meta({ description: 'What to do about columns that only some inputs have; columns are matched by name' }),
   }),
-  'iceberg-sink': z.strictObject({ table: tableName }),
+  'iceberg-sink': z.strictObject({
+    table: tableName,
+    write: writeMode.default('append'),
+    key: keyColumns.optional().meta({ description: 'The columns that identify a row; for upsert and mirror' }),
+  }),
 }
 
 export type NodeType = keyof typeof nodeConfigs
@@ -66,7 +90,7 @@ interface NodeTypeInfo {
 export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
   'iceberg-source': {
     title: 'Table',
-    description: 'The rows that are appended to an Iceberg table',
+    description: 'The rows that are appended to an Iceberg table, or how its rows change',
     inputs: { min: 0, max: 0 },
     hasOutput: true,
   },
@@ -96,7 +120,7 @@ export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
   },
   'iceberg-sink': {
     title: 'Table',
-    description: 'Appends the rows to an Iceberg table, columns matched by name',
+    description: 'Adds the rows to an Iceberg table, or merges them by key; columns matched by name',
     inputs: { min: 1, max: 1 },
     hasOutput: false,
   },
@@ -142,6 +166,7 @@ export const PROBLEM_CODES = [
   'DUPLICATE_COLUMN',
   'COLUMN_MISMATCH',
   'TYPE_MISMATCH',
+  'INVALID_KEY',
   'UNKNOWN_PARAMETER',
   'INVALID_PARAMETER',
   'MISSING_SECRET',

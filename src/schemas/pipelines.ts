@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keyColumns, readMode, writeMode } from './node-types.ts'
 import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
 import { ENGINES } from './tables/maintenance.ts'
 import { runEnvironment } from './environments.ts'
@@ -22,6 +23,12 @@ export const startPipelineRequest = z
       .meta({ description: 'Number and unit (ms, s, min, h), from 100 ms to 24 h', example: '5 seconds' }),
     create_sink_table: z.boolean().optional(),
     on_delete: z.enum(['fail', 'skip']).optional(),
+    read: readMode.optional(),
+    write: writeMode.optional(),
+    key: keyColumns.optional().meta({
+      description:
+        'Columns that identify a row: of the sink for upsert and mirror; where changes are appended, those by which an inserted and a deleted row are an update',
+    }),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
     engine: z.enum(ENGINES).optional().meta({
@@ -75,7 +82,14 @@ export const pipelineProgress = z
         lag: sourceLag,
       }),
     ),
-    sink: z.object({ description: z.string(), num_output_rows: count, snapshot_id: snapshotId.nullable() }),
+    sink: z.object({
+      description: z.string(),
+      num_output_rows: count,
+      num_inserted_rows: count.optional().meta({ description: 'Output rows whose key the sink did not have' }),
+      num_updated_rows: count.optional().meta({ description: 'Output rows that replaced one with the same key' }),
+      num_deleted_rows: count.optional().meta({ description: 'Rows of the sink whose key was deleted' }),
+      snapshot_id: snapshotId.nullable(),
+    }),
   })
   .meta({ id: 'PipelineProgress' })
 
@@ -97,6 +111,9 @@ export const pipeline = z
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     warnings: z.array(z.string()),
     on_delete: z.enum(['fail', 'skip']),
+    read: readMode.nullable().meta({ description: 'Null: its version says what each source reads' }),
+    write: writeMode.nullable().meta({ description: 'Null: its version says how rows are written' }),
+    key: z.array(z.string()).nullable(),
     create_sink_table: z.boolean(),
     max_files_per_batch: count,
     max_bytes_per_batch: bytes,

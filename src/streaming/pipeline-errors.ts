@@ -7,6 +7,8 @@ import { IcebergError } from '../iceberg/errors.ts'
 export type StopCode =
   | 'HISTORY_LOST' // unread rows are no longer in the source
   | 'SOURCE_NOT_APPENDED' // the source changed or deleted rows
+  | 'INVALID_KEY' // rows cannot be told apart by the key of the sink
+  | 'INVALID_CHANGE' // a row has an unknown kind of change
   | 'TABLE_REPLACED' // the name now belongs to another table
   | 'CHECKPOINT_MISMATCH' // the checkpoint and the sink do not belong together
   | 'VERSION_LOST' // the version with the pipeline's graph was deleted

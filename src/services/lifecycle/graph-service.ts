@@ -12,6 +12,7 @@ import type { TouchedColumn } from '../../maintenance/evolve.ts'
 import type { ColumnUse } from '../../maintenance/table-guard.ts'
 import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
 import { planGraph } from '../../streaming/graph/graph-plan.ts'
+import { withoutChangeColumns } from '../../streaming/graph/sink-writes.ts'
 import { createGraphQuery } from '../../streaming/query/graph-query.ts'
 import { type GraphProblem, isRunnable } from '../../streaming/graph/graph-problem.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
@@ -155,8 +156,8 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
       if (plan === undefined || columns === undefined || !isRunnable(others)) throw notRunnable(version, others)
       const sink = { catalog: deps.catalog.current(), table: plan.sink }
       await requireWritesMatch(view, sink)
-      await createSinkTable(deps, { ...sink, columns }, context)
-      return { success: true, table: plan.sink, columns: sinkColumnViews(columns) }
+      await createSinkTable(deps, { ...sink, columns, write: plan.write }, context)
+      return { success: true, table: plan.sink, columns: sinkColumnViews(withoutChangeColumns(columns, plan.write)) }
     },
     environmentOf: async (versionId) => environmentOf(await findById(stores, versionId)),
     compileVersion: (versionId, user, environment) => compileVersion(deps, { versionId, user, environment }),

@@ -1,6 +1,7 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
+import type { CopyModes } from '../../streaming/query/copy-query.ts'
 import type { CheckedStart } from '../../streaming/run/start-checks.ts'
 import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
 
@@ -14,6 +15,8 @@ export interface NewPipeline {
   readonly sources: readonly string[]
   readonly checked: CheckedStart
   readonly version: CompiledVersion | undefined
+  /** What it reads and how it writes; undefined: its version says so. */
+  readonly modes: CopyModes | undefined
   readonly known: PipelineRecord | undefined
   readonly engine: PipelineEngine
   readonly user: string
@@ -33,7 +36,7 @@ export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, inpu
     triggerInterval: request.trigger_interval,
     triggerMs: input.triggerMs,
     engine: input.engine,
-    options: optionsOf(request),
+    options: optionsOf(request, input.modes),
     desiredState: 'running',
     state: 'starting',
     warnings: checked.warnings,
@@ -63,9 +66,11 @@ function identityOf(
   return { id: deps.newId('pipe'), createdBy: user, createdAt: now }
 }
 
-function optionsOf(request: StartPipelineRequest): PipelineOptions {
+function optionsOf(request: StartPipelineRequest, modes: CopyModes | undefined): PipelineOptions {
   return {
     onDelete: request.on_delete ?? 'fail',
+    ...(modes === undefined ? {} : { read: modes.read, write: modes.write }),
+    ...(modes?.updateKey === undefined ? {} : { updateKey: modes.updateKey }),
     createSinkTable: request.create_sink_table ?? false,
     maxFilesPerBatch: request.max_files_per_batch ?? DEFAULT_MAX_FILES,
     maxBytesPerBatch: request.max_bytes_per_batch ?? DEFAULT_MAX_BYTES,

@@ -9,7 +9,7 @@ import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
 import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
-import { copyQuery } from '../../streaming/query/copy-query.ts'
+import { type CopyModes, copyQuery } from '../../streaming/query/copy-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
@@ -35,7 +35,8 @@ export async function startPipeline(
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const { engine, checkpointIo } = deps
-  const query = version?.query ?? copyQuery
+  const modes = version === undefined ? copyModes(asked) : refuseModes(asked)
+  const query = version?.query ?? copyQuery(modes)
   const checked = await checkStart(
     { catalog, engine, checkpointIo, roots: deps.roots() },
     {
@@ -53,15 +54,34 @@ export async function startPipeline(
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {
-    await createSink(catalog, source, parseIdentifier(request.sink_table))
+    await createSink(catalog, source, { sink: parseIdentifier(request.sink_table), query })
   }
   const { user } = context.caller
   const warned = { ...checked, warnings: [...checked.warnings, ...warnings] }
-  const record = { request, triggerMs, sources, checked: warned, version, known, engine: chosen, user }
+  const record = { request, triggerMs, sources, checked: warned, version, modes, known, engine: chosen, user }
   const pipeline = newRecord(deps, record)
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+/** What a pipeline without a version reads, and how it writes. */
+function copyModes({ read = 'appends', write = 'append', key }: StartPipelineRequest): CopyModes {
+  if (write !== 'append') {
+    if (key === undefined) throw refuse('INVALID_REQUEST', 'key', `is required to write with "${write}"`)
+    return { read, write: { mode: write, key } }
+  }
+  if (key !== undefined && read === 'appends') {
+    throw refuse('INVALID_REQUEST', 'key', 'is for pipelines that write with "upsert" or "mirror", or read "changes"')
+  }
+  return { read, write: { mode: write }, updateKey: key }
+}
+
+/** A version defines what its sources read and how its sink is written. */
+function refuseModes(request: StartPipelineRequest): undefined {
+  const given = (['read', 'write', 'key'] as const).find((field) => request[field] !== undefined)
+  if (given === undefined) return undefined
+  throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
 }
 
 interface EngineInput {

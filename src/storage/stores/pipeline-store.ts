@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { RunEnvironment } from '../../domain/environments.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
 import type { PipelineProgress } from '../../schemas/pipelines.ts'
 import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
 import { decodeOptional } from '../nullable.ts'
@@ -17,6 +18,12 @@ export interface StoredPosition {
 
 export interface PipelineOptions {
   readonly onDelete: 'fail' | 'skip'
+  /** Of a pipeline without a version; absent: appends. */
+  readonly read?: ReadMode
+  /** The same; absent: append. */
+  readonly write?: SinkWrite
+  /** Columns by which an inserted and a deleted row are an update, where changes are appended. */
+  readonly updateKey?: readonly string[]
   readonly createSinkTable: boolean
   readonly maxFilesPerBatch: number
   readonly maxBytesPerBatch: number

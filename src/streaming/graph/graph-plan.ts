@@ -1,4 +1,5 @@
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
 import { check, fieldErrors, sentenceOf } from '../../schemas/issues.ts'
 import {
   isNodeType,
@@ -19,7 +20,17 @@ export interface GraphPlan {
   readonly nodes: readonly PlannedNode[]
   /** The tables that are read, each once. */
   readonly sources: readonly string[]
+  /** What is read of each. */
+  readonly reads: readonly SourceRead[]
   readonly sink: string
+  readonly write: SinkWrite
+}
+
+/** What is read of a table. */
+export interface SourceRead {
+  readonly mode: ReadMode
+  /** Columns by which an inserted and a deleted row are an update. */
+  readonly key: readonly string[]
 }
 
 export interface PlannedGraph {
@@ -52,12 +63,44 @@ export function planGraph(graph: PipelineGraph): PlannedGraph {
     return planned ? [planned] : []
   })
   problems.push(...outputProblems(graph, new Set(order)), ...unused(graph, new Set(order)))
-  const tables = nodes.flatMap((node) => (node.type === 'iceberg-source' ? [node.config.table] : []))
+  const reads = sourceReads(nodes, problems)
   const target = nodes.find((node) => node.type === 'iceberg-sink')
-  if (problems.some(({ severity }) => severity === 'error') || target?.type !== 'iceberg-sink') {
-    return { plan: undefined, problems }
+  const write = target?.type === 'iceberg-sink' ? sinkWrite(target, problems) : undefined
+  const isWrong = problems.some(({ severity }) => severity === 'error')
+  if (isWrong || target?.type !== 'iceberg-sink' || write === undefined) return { plan: undefined, problems }
+  const plan = { nodes, sources: [...reads.keys()], reads: [...reads.values()], sink: target.config.table, write }
+  return { plan, problems }
+}
+
+/** What is read of each table, by its name: a batch reads a table once. */
+function sourceReads(nodes: readonly PlannedNode[], problems: GraphProblem[]): ReadonlyMap<string, SourceRead> {
+  const reads = new Map<string, SourceRead>()
+  for (const { id, ...node } of nodes) {
+    if (node.type !== 'iceberg-source') continue
+    const { table, read: mode, key = [] } = node.config
+    const known = reads.get(table)
+    if (known !== undefined && (known.mode !== mode || known.key.join('\n') !== key.join('\n'))) {
+      problems.push(graphError(id, 'INVALID_CONFIG', `read: another node reads ${table} in another way`))
+    }
+    if (mode === 'appends' && key.length > 0) {
+      problems.push(graphError(id, 'INVALID_CONFIG', 'key: only changes have one'))
+    }
+    reads.set(table, known ?? { mode, key })
   }
-  return { plan: { nodes, sources: [...new Set(tables)], sink: target.config.table }, problems }
+  return reads
+}
+
+function sinkWrite(
+  { id, config }: Extract<PlannedNode, { type: 'iceberg-sink' }>,
+  problems: GraphProblem[],
+): SinkWrite | undefined {
+  const { write: mode, key } = config
+  if (mode === 'append') {
+    if (key === undefined) return { mode }
+    problems.push(graphError(id, 'INVALID_CONFIG', 'key: rows that are appended need none'))
+  } else if (key !== undefined) return { mode, key }
+  else problems.push(graphError(id, 'INVALID_CONFIG', `key: is required for ${mode}`))
+  return undefined
 }
 
 function inputsByNode({ edges }: PipelineGraph): ReadonlyMap<string, readonly string[]> {

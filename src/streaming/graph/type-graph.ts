@@ -1,6 +1,8 @@
 import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
+import { CHANGE_COLUMNS } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
+import type { NestedField } from '../../iceberg/schema/types.ts'
 import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
 import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
@@ -55,6 +57,11 @@ export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
   return { columns: columns.get(plan.nodes.at(-1)?.id ?? ''), byNode: columns, problems }
 }
 
+/** The columns that a graph sees of its n-th source table. */
+export function sourceFields(plan: GraphPlan, source: number, { fields }: Schema): readonly NestedField[] {
+  return plan.reads[source]?.mode === 'changes' ? [...fields, ...CHANGE_COLUMNS] : fields
+}
+
 class NodeProblem extends Error {
   override readonly name = 'NodeProblem'
   readonly code: ProblemCode
@@ -78,7 +85,8 @@ async function typeNode(
     const source = plan.sources.indexOf(node.config.table)
     const schema = schemas[source]
     if (schema === undefined) return undefined
-    relations.push({ name: sourceRelation(source), columns: sandbox.columnsOf(schema.fields) })
+    const columns = sandbox.columnsOf(sourceFields(plan, source, schema))
+    relations.push({ name: sourceRelation(source), columns })
   }
   for (const id of node.inputs) {
     const columns = known.get(id)

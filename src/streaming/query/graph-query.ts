@@ -4,12 +4,13 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { BatchQuery, BatchSchemas, CompiledBatch, CompiledInput, SparkBatch } from '../sink/batch-query.ts'
 import { sparkGraph } from '../spark/graph/graph-sql.ts'
 import { graphSql, sourceRelation } from '../graph/compile-graph.ts'
-import type { GraphPlan } from '../graph/graph-plan.ts'
+import type { GraphPlan, SourceRead } from '../graph/graph-plan.ts'
 import type { GraphProblem } from '../graph/graph-problem.ts'
 import { nodesReading } from '../graph/column-uses.ts'
 import { type HideSecrets, hideSecrets } from '../graph/hide-secrets.ts'
-import { sinkColumns } from '../graph/sink-columns.ts'
-import { type BoundPlan, typeGraph } from '../graph/type-graph.ts'
+import { sinkWrites } from '../graph/sink-writes.ts'
+import { type BoundPlan, sourceFields, typeGraph } from '../graph/type-graph.ts'
+import { keyColumns } from '../sink/merge-key.ts'
 
 /** A graph that can run, with its parameters resolved, and with `env:NAME` as the values of secrets. */
 export interface RunnableGraph {
@@ -55,6 +56,8 @@ export function createGraphQuery(runnable: RunnableGraph, sandbox: SqlSandbox): 
   const { graph, plan, bound } = runnable
   return {
     isUntrusted: true,
+    reads: plan.reads.map(({ mode }) => mode),
+    write: plan.write,
     secretNames: bound?.secretNames ?? [],
     hide: hideSecrets(Object.values(bound?.secrets ?? {})),
     compile: (schemas) => compile(runnable, schemas, sandbox),
@@ -70,11 +73,12 @@ async function compile(
   sandbox: SqlSandbox,
 ): Promise<CompiledBatch> {
   const typed = await typeGraph({ plan, schemas: sources, sandbox, bound })
-  const fitted = typed.columns && sinkColumns(typed.columns, sink, sandbox)
+  const fitted = typed.columns && sinkWrites({ columns: typed.columns, write: plan.write }, sink, sandbox)
   const select = fitted?.select ?? ['*']
   const names = new Map([...typed.byNode].map(([id, columns]) => [id, columns.map(({ name }) => name)]))
   return {
-    inputs: inputsOf(sources),
+    inputs: inputsOf(plan, sources),
+    ...(fitted?.merge === undefined ? {} : { merge: fitted.merge }),
     query: bound === undefined ? graphSql(plan, select) : graphSql(bound.plan, select, names),
     ...(bound === undefined ? {} : { secrets: bound.secrets }),
     isRepeatable: false,
@@ -82,7 +86,11 @@ async function compile(
     isUntrusted: true,
     pairs: [],
     missing: [],
-    problems: [...typed.problems.map(readable), ...(fitted?.problems ?? []).map(({ message }) => message)],
+    problems: [
+      ...typed.problems.map(readable),
+      ...(fitted?.problems ?? []).map(({ message }) => message),
+      ...sources.flatMap((source, at) => keyColumns(source, plan.reads[at]?.key ?? []).problems),
+    ],
   }
 }
 
@@ -92,26 +100,42 @@ const NO_SECRETS: SparkBatch = {
   problems: ['the query contains secrets, which Spark would show in its UI and logs; use the embedded engine'],
 }
 
+/** Spark's source reads appended rows, and its sink appends them. */
+const FOLLOWS_CHANGES: SparkBatch = {
+  query: '',
+  problems: ['changes are read, and rows merged by key, by the embedded engine only; use the embedded engine'],
+}
+
 async function compileForSpark(plan: GraphPlan, schemas: BatchSchemas, sandbox: SqlSandbox): Promise<SparkBatch> {
+  if (plan.write.mode !== 'append' || plan.reads.some(({ mode }) => mode === 'changes')) return FOLLOWS_CHANGES
   const { byNode, problems } = await typeGraph({ plan, schemas: schemas.sources, sandbox })
   if (problems.length > 0) return { query: '', problems: problems.map(readable) }
   return sparkGraph({ plan, schemas, columns: byNode, sandbox })
 }
 
 async function compileRows(plan: GraphPlan, tables: readonly NamedSchema[], sandbox: SqlSandbox): Promise<GraphRows> {
-  const wide = { ...plan, sources: tables.map(({ name }) => name) }
+  const names = tables.map(({ name }) => name)
+  const reads = names.map((name) => plan.reads[plan.sources.indexOf(name)] ?? NOT_READ)
+  const wide = { ...plan, sources: names, reads }
   const schemas = tables.map(({ schema }) => schema)
   const { columns, problems } = await typeGraph({ plan: wide, schemas, sandbox })
   return {
-    inputs: inputsOf(schemas),
+    inputs: inputsOf(wide, schemas),
     query: graphSql(wide, ['*']),
     columns: columns ?? [],
     problems: problems.map(readable),
   }
 }
 
-function inputsOf(sources: readonly Schema[]): readonly CompiledInput[] {
-  return sources.map(({ fields }, at) => ({ name: sourceRelation(at), fields, columnsBy: 'name' }))
+const NOT_READ: SourceRead = { mode: 'appends', key: [] }
+
+function inputsOf(plan: GraphPlan, sources: readonly Schema[]): readonly CompiledInput[] {
+  return sources.map((source, at) => {
+    const { mode, key } = plan.reads[at] ?? NOT_READ
+    const input = { name: sourceRelation(at), fields: sourceFields(plan, at, source), columnsBy: 'name' } as const
+    if (mode === 'appends') return input
+    return { ...input, changes: { keyIds: keyColumns(source, key).fields.map(({ id }) => id), isByRowId: false } }
+  })
 }
 
 function readable({ nodeId, message }: GraphProblem): string {

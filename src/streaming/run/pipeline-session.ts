@@ -1,5 +1,4 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { deleteQuietly } from '../../catalog/metadata-file.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
@@ -7,17 +6,16 @@ import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { SourceBatch } from '../source/batch-draft.ts'
 import { type BatchProgress, ratePerSecond, type SourceProgress, Stopwatch } from '../sink/batch-progress.ts'
-import { writeBatch } from '../sink/batch-writer.ts'
 import type { LoggedBatch } from '../checkpoint/checkpoint.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { ColumnPair } from '../sink/column-mapping.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { backfillOffset, type Recovered, recover, stampOf } from '../recovery/recover.ts'
-import { commitBatch } from '../sink/commit.ts'
+import { type CommittedBatch, NO_OUTPUT, outputBatch } from '../sink/output-batch.ts'
 import type { SinkProgress } from '../sink/progress.ts'
 import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
-import type { ReadPosition } from '../source/history.ts'
+import type { OnDelete, ReadPosition } from '../source/history.ts'
 import { type SourceLag, SourcePlanner } from '../source/plan.ts'
 import { describeOffset, isStart, sameOffset } from '../source/offset.ts'
 import type { TableWatch } from '../source/table-watch.ts'
@@ -50,13 +48,6 @@ interface PlannedBatch {
   readonly sources: readonly Table[]
   readonly starts: readonly ReadPosition[]
   readonly batches: readonly SourceBatch[]
-}
-
-/** The rows of a batch in the sink; no snapshot when there were none. */
-interface CommittedBatch {
-  readonly rowsRead: number
-  readonly rowsWritten: number
-  readonly snapshotId: bigint | undefined
 }
 
 /**
@@ -123,12 +114,12 @@ export class PipelineSession {
       return { kind: 'idle' }
     }
     await watch.time('wal_commit', () => this.#log(planned))
-    const committed = await this.#commit(planned, { watch, signal })
+    const output = await this.#commit(planned, { watch, signal })
     await watch.time('commit_offsets', () => this.#checkpoint.commitBatch(planned.batchId))
     const hasMore = planned.batches.some((batch) => batch.hasMore)
-    this.#advance(planned, committed)
+    this.#advance(planned, output)
     if (!hasMore) this.#drained = sources
-    const progress = await this.#describe(planned, committed, { startedAt, watch })
+    const progress = await this.#describe(planned, output, { startedAt, watch })
     this.#triggeredAt = startedAt.getTime()
     const skippedSnapshots = planned.batches.reduce((sum, batch) => sum + batch.skippedSnapshots, 0)
     return { kind: 'batch', progress, hasMore, skippedSnapshots }
@@ -146,8 +137,15 @@ export class PipelineSession {
   #lag(sources: readonly Table[]): Promise<readonly SourceLag[]> {
     const nowMs = this.#deps.now().getTime()
     return Promise.all(
-      this.#planners.map((planner, at) => planner.lag(required(sources[at]), required(this.#positions[at]), nowMs)),
+      this.#planners.map((planner, at) =>
+        planner.lag(required(sources[at]), required(this.#positions[at]), { onDelete: this.#onDelete(at), nowMs }),
+      ),
     )
+  }
+
+  #onDelete(source: number): OnDelete {
+    const { query, onDelete } = this.#spec
+    return query.reads?.[source] === 'changes' ? 'follow' : onDelete
   }
 
   async #sources(): Promise<readonly Table[]> {
@@ -170,14 +168,14 @@ export class PipelineSession {
   }
 
   async #plan(sources: readonly Table[]): Promise<PlannedBatch> {
-    const { limits, onDelete } = this.#spec
+    const { limits } = this.#spec
     const starts = this.#pending === undefined ? await this.#firstPositions(sources) : this.#positions
     let { maxFiles, maxBytes } = limits
     const batches: SourceBatch[] = []
     for (const [at, planner] of this.#planners.entries()) {
       const start = required(starts[at])
       const table = required(sources[at])
-      const request = { table, start, limits: { maxFiles, maxBytes }, onDelete }
+      const request = { table, start, limits: { maxFiles, maxBytes }, onDelete: this.#onDelete(at) }
       const end = this.#pending?.offsets[at]
       const batch =
         end === undefined
@@ -215,14 +213,10 @@ export class PipelineSession {
     { watch, signal }: { readonly watch: Stopwatch; readonly signal: AbortSignal },
   ): Promise<CommittedBatch> {
     const { batchId, sources, batches } = planned
-    if (batches.every(({ tasks }) => tasks.length === 0)) return { rowsRead: 0, rowsWritten: 0, snapshotId: undefined }
+    if (batches.every(({ tasks }) => tasks.length === 0)) return NO_OUTPUT
     const { compiled, sink } = await watch.time('query_planning', () => this.#fit(planned))
     const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
-    const tasks = batches.map((batch) => batch.tasks)
-    const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
-    const write = { engine: this.#deps.engine, sources, tasks, sink, compiled, owner, filePrefix, signal }
-    const { files, rowsRead, rowsWritten } = await watch.time('add_batch', () => writeBatch(write))
-    if (files.length === 0) return { rowsRead, rowsWritten, snapshotId: undefined }
+    const { engine, tables, catalog, checkLease } = this.#deps
     const progress: SinkProgress = {
       pipelineId,
       runId,
@@ -232,19 +226,18 @@ export class PipelineSession {
       checkpointLocation,
       pairs: compiled.pairs,
     }
-    const commit = { catalog: this.#deps.catalog(), sink, queryId, progress, lastBatch: this.#sinkBatch, files, signal }
-    const outcome = await watch.time('commit_batch', () =>
-      commitBatch({ ...commit, checkLease: this.#deps.checkLease }),
-    )
-    if (outcome.kind === 'refused')
-      await deleteQuietly(
-        sink.io,
-        files.map(({ filePath }) => filePath),
-      )
-    if (outcome.kind !== 'committed') throw outcome.error
-    this.#deps.tables.committed(outcome.table)
+    const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
+    const tasks = batches.map((batch) => batch.tasks)
+    const output = await outputBatch({
+      write: { engine, sources, tasks, sink, compiled, owner, filePrefix, signal },
+      commit: { catalog: catalog(), queryId, progress, lastBatch: this.#sinkBatch, checkLease, signal },
+      loadSink: () => tables.current(this.#spec.sink),
+      watch,
+    })
+    if (output.committed === undefined) return output
+    tables.committed(output.committed.table)
     this.#pairs = compiled.pairs
-    return { rowsRead, rowsWritten, snapshotId: outcome.staged.snapshotId }
+    return output
   }
 
   /** The query for the schemas of a batch; compiled again only when one of them has changed. */
@@ -261,22 +254,22 @@ export class PipelineSession {
     return fitted
   }
 
-  #advance({ batchId, batches }: PlannedBatch, { snapshotId }: CommittedBatch): void {
+  #advance({ batchId, batches }: PlannedBatch, { committed }: CommittedBatch): void {
     this.#positions = batches.map(({ end }) => end)
     this.#nextBatch = batchId + 1
     this.#pending = undefined
-    if (snapshotId !== undefined) this.#sinkBatch = batchId
+    if (committed !== undefined) this.#sinkBatch = batchId
   }
 
   async #describe(
     { batchId, sources, starts, batches }: PlannedBatch,
-    committed: CommittedBatch,
+    output: CommittedBatch,
     { startedAt, watch }: { readonly startedAt: Date; readonly watch: Stopwatch },
   ): Promise<BatchProgress> {
     const lag = await this.#lag(sources)
     const durations = watch.parts()
     const ms = durations['trigger_execution'] ?? 0
-    const { rowsRead, rowsWritten, snapshotId } = committed
+    const { rowsRead, rowsInserted, rowsUpdated, rowsDeleted, committed } = output
     const sinceLast = this.#triggeredAt === undefined ? undefined : startedAt.getTime() - this.#triggeredAt
     return {
       id: this.#spec.pipelineId,
@@ -303,8 +296,11 @@ export class PipelineSession {
       }),
       sink: {
         description: formatIdentifier(this.#spec.sink),
-        num_output_rows: rowsWritten,
-        snapshot_id: snapshotId?.toString() ?? null,
+        num_output_rows: rowsInserted + rowsUpdated,
+        num_inserted_rows: rowsInserted,
+        num_updated_rows: rowsUpdated,
+        num_deleted_rows: rowsDeleted,
+        snapshot_id: committed?.snapshotId.toString() ?? null,
       },
     }
   }

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { CreateTableOptions } from '../../catalog/requests.ts'
 import { isTableMissing } from '../../catalog/load-if-present.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -6,9 +7,10 @@ import type { Engine } from '../../engines/engine.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { ownedFolders } from '../../iceberg/metadata/locations.ts'
-import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
+import { CHANGE_COLUMNS } from '../../iceberg/changes/change-columns.ts'
+import { currentSchema, currentSnapshot, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { PartitionSpec } from '../../iceberg/partitioning/partitioning.ts'
-import { fieldById } from '../../iceberg/schema/schema.ts'
+import { fieldById, highestFieldId, type Schema } from '../../iceberg/schema/schema.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
@@ -17,8 +19,11 @@ import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/l
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { backfillOffset } from '../recovery/recover.ts'
 import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
+import { keyLayout } from '../sink/key-layout.ts'
+import { keyColumns } from '../sink/merge-key.ts'
 import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
-import { type ReadPosition, unreadHistory } from '../source/history.ts'
+import { requireUniqueKeys } from './unique-keys.ts'
+import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
 import { historyWarnings, repeatWarnings } from './start-warnings.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
@@ -72,7 +77,7 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   const state = await readCheckpoint(deps, checkpointLocation, sources.length)
   requireOwn(state, { sources, sink })
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
-  else await requireCopyable(deps.engine, sources)
+  else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
   const lost = lostQuery(known, sources, checkpointLocation)
   return {
@@ -200,16 +205,28 @@ async function requireFitting(
   const schema = currentSchema(sink.metadata)
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const problem = compileProblem(await query.compile({ sources: schemas, sink: schema, known: [] }), sink)
+  const compiled = await query.compile({ sources: schemas, sink: schema, known: [] })
+  const problem = compileProblem(compiled, sink) ?? (compiled.merge && mergeProblem(sink))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
+  if (compiled.merge !== undefined) await requireUniqueKeys(engine, sink, compiled.merge)
 }
 
-async function requireCopyable(engine: Engine, sources: readonly Table[]): Promise<void> {
+/** Why rows of a sink cannot be replaced; undefined when they can. */
+function mergeProblem({ metadata }: Table): string | undefined {
+  return metadata.formatVersion === 1
+    ? 'has format version 1, in which rows cannot be replaced: upgrade it to version 2 or 3'
+    : undefined
+}
+
+async function requireCopyable(engine: Engine, query: BatchQuery, sources: readonly Table[]): Promise<void> {
   const [source] = sources
   if (source === undefined || sources.length > 1) {
     throw refuse('UNPROCESSABLE', 'create_sink_table', 'needs exactly one source, whose schema the new sink gets')
   }
-  await requireWritable(engine, currentSchema(source.metadata), 'source_table')
+  const schema = currentSchema(source.metadata)
+  await requireWritable(engine, schema, 'source_table')
+  const { problems } = await query.compile({ sources: [schema], sink: sinkSchema(source, query), known: [] })
+  if (problems.length > 0) throw refuse('UNPROCESSABLE', 'source_table', problems.join('; '))
 }
 
 async function requireWritable(
@@ -260,18 +277,24 @@ function beginning(state: CheckpointState, sources: readonly Table[], lost: Sink
   })
 }
 
+/** A sink to create. */
+export interface NewSink {
+  readonly sink: TableIdentifier
+  readonly query: BatchQuery
+}
+
 /**
- * Creates the sink of a checked start from the schema of its source, with the same partitioning. Throws `CONFLICT` with
- * the field when a table or view of this name now exists.
+ * Creates the sink of a checked start from the schema of its source: with the same partitioning, or laid out for its key. A sink that
+ * changes are appended to also has their columns. Throws `CONFLICT` with the field when a table or view of this name now exists.
  */
-export async function createSink(catalog: Catalog, source: Table, sink: TableIdentifier): Promise<void> {
+export async function createSink(catalog: Catalog, source: Table, { sink, query }: NewSink): Promise<void> {
   const { metadata } = source
-  const spec = portableSpec(source)
+  const schema = sinkSchema(source, query)
   await catalog.createNamespace(sink.namespace)
   try {
     await catalog.createTable(sink, {
-      schema: currentSchema(metadata),
-      ...(spec === undefined ? {} : { partitionSpec: spec }),
+      schema,
+      ...sinkLayout(source, schema, query),
       formatVersion: metadata.formatVersion === 3 ? 3 : 2,
       properties: { [FOLLOWS_SOURCE]: 'true' },
     })
@@ -280,6 +303,27 @@ export async function createSink(catalog: Catalog, source: Table, sink: TableIde
       throw refuse('CONFLICT', 'sink_table', { what: error.message, cause: error })
     throw error
   }
+}
+
+function sinkSchema({ metadata }: Table, { reads, write }: BatchQuery): Schema {
+  const schema = { ...currentSchema(metadata), identifierFieldIds: [] }
+  if (reads?.[0] !== 'changes' || (write !== undefined && write.mode !== 'append')) return schema
+  const last = highestFieldId(schema)
+  const changes = CHANGE_COLUMNS.map((field, at) => ({ ...field, id: last + 1 + at, required: false }))
+  return { ...schema, fields: [...schema.fields, ...changes] }
+}
+
+function sinkLayout(
+  source: Table,
+  schema: Schema,
+  { write }: BatchQuery,
+): Pick<CreateTableOptions, 'partitionSpec' | 'sortOrder'> {
+  if (write !== undefined && write.mode !== 'append') {
+    const bytes = toCount(currentSnapshot(source.metadata)?.summary['total-files-size'])
+    return keyLayout(keyColumns(schema, write.key).fields, bytes)
+  }
+  const spec = portableSpec(source)
+  return spec === undefined ? {} : { partitionSpec: spec }
 }
 
 /** The source's partition spec without fields of dropped columns or void transforms; undefined when none is left. */

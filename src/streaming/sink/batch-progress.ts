@@ -18,6 +18,11 @@ export interface BatchProgress {
   readonly sink: {
     readonly description: string
     readonly num_output_rows: number
+    /** Of the output rows, those whose key the sink did not have. */
+    readonly num_inserted_rows: number
+    /** Of the output rows, those that replaced one with the same key. */
+    readonly num_updated_rows: number
+    readonly num_deleted_rows: number
     readonly snapshot_id: string | null
   }
 }
@@ -76,6 +81,6 @@ export function idleProgress(last: BatchProgress, now: Date): BatchProgress {
       num_input_rows: 0,
       lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 },
     })),
-    sink: { ...last.sink, num_output_rows: 0 },
+    sink: { ...last.sink, num_output_rows: 0, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 },
   }
 }

@@ -1,3 +1,5 @@
+import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { ChangesRead } from '../../engines/engine.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import type { ColumnPair, SourceColumn } from './column-mapping.ts'
@@ -8,14 +10,26 @@ export interface CompiledInput {
   readonly name: string
   readonly fields: readonly NestedField[]
   readonly columnsBy: 'id' | 'name'
+  /** For a source whose changes are read; `fields` then include those of `CHANGE_COLUMNS`. */
+  readonly changes?: ChangesRead
+}
+
+/** How the rows of a batch are merged into the sink. */
+export interface CompiledMerge {
+  /** Field ids of the columns of the sink that identify a row. */
+  readonly keyIds: readonly number[]
+  /** Whether rows that are deleted leave the sink, too. */
+  readonly appliesDeletes: boolean
 }
 
 /** A query compiled for the current schemas of sources and sink. */
 export interface CompiledBatch {
   /** One per source, in the order of the pipeline's sources. */
   readonly inputs: readonly CompiledInput[]
-  /** A SELECT over the inputs with one column `c<field id>` per top-level column of the sink. */
+  /** A SELECT over the inputs with one column `c<field id>` per top-level column of the sink, and for `CHANGE_TYPE` with {@link merge}. */
   readonly query: string
+  /** Undefined: the rows are appended. */
+  readonly merge?: CompiledMerge
   /** Values of secrets, bound to the parameters (`$name`) of the query when it runs; default: none. */
   readonly secrets?: Readonly<Record<string, string>>
   /** Whether it returns the same rows in every run. */
@@ -58,6 +72,10 @@ export interface ChangedColumn {
 export interface BatchQuery {
   /** Whether it has parts that a user wrote; default false. */
   readonly isUntrusted?: boolean
+  /** One per source, in the order of the pipeline's sources; default: appends. */
+  readonly reads?: readonly ReadMode[]
+  /** Default: append. */
+  readonly write?: SinkWrite
   /** Replaces a text that contains a secret of the query; for messages of errors. */
   readonly hide?: (text: string) => string
   /** Throws `PipelineStopped` when the query can never run again. */

@@ -1,5 +1,5 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import type { Engine, OutputSpec } from '../../engines/engine.ts'
+import type { AppendFromTask, Engine, EngineRunOptions, OutputSpec } from '../../engines/engine.ts'
 import { requirePlain } from '../../iceberg/metadata/encryption.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
@@ -38,24 +38,10 @@ const DEFAULT_FILE_BYTES = 512 * 2 ** 20
  * become one sink row, throws `ROWS_NOT_CONSERVED` if the counts differ; then no files are left behind.
  */
 export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
-  const { engine, compiled, sink, signal } = write
+  const { engine, compiled, sink } = write
   requirePlain(sink.metadata)
-  const result = await engine.appendFrom(
-    {
-      inputs: compiled.inputs.map((input, source) => {
-        const table = write.sources[source]
-        if (table === undefined) throw new Error('a query reads a source that the pipeline does not have')
-        return { ...input, io: table.io, metadata: table.metadata, inputs: write.tasks[source] ?? [] }
-      }),
-      query: compiled.query,
-      ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),
-      isRepeatable: compiled.isRepeatable,
-      isUntrusted: compiled.isUntrusted ?? false,
-      io: sink.io,
-      output: outputOf(sink, write.filePrefix),
-    },
-    { signal, ...(write.owner === undefined ? {} : { owner: write.owner }) },
-  )
+  const output = { io: sink.io, output: outputOf(sink, write.filePrefix) }
+  const result = await engine.appendFrom({ ...queryOf(write), ...output }, runOptionsOf(write))
   const { files, rowsRead, rowsDeleted, rowsWritten } = result
   if (compiled.isOneToOne && rowsRead - rowsDeleted !== rowsWritten) {
     await Promise.all(files.map(({ filePath }) => sink.io.delete(filePath).catch(() => undefined)))
@@ -68,7 +54,28 @@ export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
   return { files, rowsRead: rowsRead - rowsDeleted, rowsWritten }
 }
 
-function outputOf({ metadata }: Table, filePrefix: string): OutputSpec {
+/** The query of a batch for the engine. */
+export function queryOf({ compiled, sources, tasks }: BatchWrite): Omit<AppendFromTask, 'io' | 'output'> {
+  return {
+    inputs: compiled.inputs.map((input, source) => {
+      const table = sources[source]
+      if (table === undefined) throw new Error('a query reads a source that the pipeline does not have')
+      return { ...input, io: table.io, metadata: table.metadata, inputs: tasks[source] ?? [] }
+    }),
+    query: compiled.query,
+    ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),
+    isRepeatable: compiled.isRepeatable,
+    isUntrusted: compiled.isUntrusted ?? false,
+  }
+}
+
+/** For whom the engine runs a batch, and what stops it. */
+export function runOptionsOf({ signal, owner }: BatchWrite): EngineRunOptions {
+  return { signal, ...(owner === undefined ? {} : { owner }) }
+}
+
+/** Where new data files of a sink go; their names begin with a prefix that must be unique. */
+export function outputOf({ metadata }: Table, filePrefix: string): OutputSpec {
   const partitionSpec = currentSpec(metadata)
   const types = partitionType(partitionSpec, metadata.schemas)
   let written = 0

@@ -1,10 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type ChangeOutcome, tryCommitTable } from '../../catalog/commit-table.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { StagedSnapshot } from '../../iceberg/update/stage/snapshot-producer.ts'
-import { stageAppend } from '../../iceberg/update/stage/stage-append.ts'
+import type { StagedSnapshot, StageOptions } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { Overtaken, PipelineStopped } from '../pipeline-errors.ts'
 import { batchSummary, formatProgress, progressProperty, readSinkState } from './progress.ts'
 import type { SinkProgress } from './progress.ts'
@@ -17,7 +15,8 @@ export interface SinkCommit {
   readonly progress: SinkProgress
   /** The last batch that this run knows to be in the sink; -1 for none. */
   readonly lastBatch: number
-  readonly files: readonly DataFile[]
+  /** Stages the files of the batch on the sink as it is now; throws when they do not fit it any more. */
+  readonly stage: (fresh: Table, options: StageOptions) => Promise<StagedSnapshot>
   /** Called before every attempt, and right before it takes effect; throws when this process must no longer commit. */
   readonly checkLease: () => void
   readonly signal?: AbortSignal
@@ -41,8 +40,7 @@ export async function commitBatch(commit: SinkCommit): Promise<ChangeOutcome<Sta
       commit.checkLease()
       requireSame(sink, fresh)
       requireExpected(commit, fresh)
-      const staged = await stageAppend(fresh, {
-        files: commit.files,
+      const staged = await commit.stage(fresh, {
         operationId: `${progress.pipelineId}-${progress.batchId}`,
         summary: batchSummary(queryId, progress),
       })

@@ -1,9 +1,17 @@
 import type { pipeline } from '../../schemas/pipelines.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { copyModesOf } from './copy-modes.ts'
 
 /** See {@link describePipeline}. */
 export type PipelineView = Wire<typeof pipeline>
+
+/** What a pipeline without a version reads, and how it writes. */
+function modesView({ versionId, options }: PipelineRecord): Pick<PipelineView, 'read' | 'write' | 'key'> {
+  if (versionId !== undefined) return { read: null, write: null, key: null }
+  const { read, write, updateKey } = copyModesOf(options)
+  return { read, write: write.mode, key: write.mode === 'append' ? (updateKey ?? null) : write.key }
+}
 
 /** A pipeline as the interface shows it (docs/api.md#streaming-pipelines). */
 export function describePipeline(record: PipelineRecord): PipelineView {
@@ -21,6 +29,7 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     error: record.error === undefined ? null : { code: record.error.code, message: record.error.message },
     warnings: record.warnings,
     on_delete: record.options.onDelete,
+    ...modesView(record),
     create_sink_table: record.options.createSinkTable,
     max_files_per_batch: record.options.maxFilesPerBatch,
     max_bytes_per_batch: record.options.maxBytesPerBatch,

@@ -15,6 +15,7 @@ import { SparkRunner, type SparkServer } from '../spark/spark-runner.ts'
 import { PipelineRunner } from '../run/pipeline-runner.ts'
 import type { SessionDeps } from '../run/pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
+import { copyModesOf } from './copy-modes.ts'
 import { describePipeline } from './pipeline-view.ts'
 import { pinIdle } from '../pins/reassert-pins.ts'
 import type { BackOff } from '../../lib/back-off.ts'
@@ -261,7 +262,7 @@ class ProcessSupervisor implements Supervisor {
     const checkLease = (): void => {
       if (this.#nowMs >= this.#leaseUntilMs) throw new LeaseLost(`the lease on pipeline ${id} has expired`)
     }
-    const query = (await this.#deps.queryOf?.(record)) ?? copyQuery
+    const query = (await this.#deps.queryOf?.(record)) ?? copyQuery(copyModesOf(record.options))
     const spec = specOf(record, query)
     const events = createRunEvents(
       {

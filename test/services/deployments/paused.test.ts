@@ -71,7 +71,7 @@ async function pauseInCommit(pipelineId: string): Promise<Paused> {
     triggerMs: 100,
     limits: { maxFiles: 10, maxBytes: 2 ** 30 },
     onDelete: 'fail',
-    query: copyQuery,
+    query: copyQuery(),
   })
   const step = session.step(new AbortController().signal)
   await paused

@@ -31,7 +31,7 @@ describe('two copies of one pipeline', () => {
       triggerMs: 100,
       limits: { maxFiles: 1, maxBytes: 2 ** 30 },
       onDelete: 'fail',
-      query: copyQuery,
+      query: copyQuery(),
     }
   }
   const deps = (checkLease = (): void => undefined): SessionDeps => ({

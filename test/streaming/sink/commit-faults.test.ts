@@ -41,7 +41,7 @@ async function openSession(
     triggerMs: 100,
     limits: { maxFiles: 1, maxBytes: 2 ** 30 },
     onDelete: 'fail',
-    query: copyQuery,
+    query: copyQuery(),
   })
 }
 

@@ -59,7 +59,7 @@ describe('a pipeline that Spark runs', () => {
     triggerMs: 100,
     limits: { maxFiles: 1, maxBytes: 2 ** 30 },
     onDelete: 'fail',
-    query: copyQuery,
+    query: copyQuery(),
   })
 
   /** A process that runs the pipeline; `hasLease` says whether it still may. */

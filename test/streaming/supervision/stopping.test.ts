@@ -88,7 +88,7 @@ describe('stopping a pipeline in the middle of a batch', () => {
       triggerMs: 100,
       limits: { maxFiles: 1, maxBytes: 2 ** 30 },
       onDelete: 'fail',
-      query: copyQuery,
+      query: copyQuery(),
     }
     const quiet = async (): Promise<void> => undefined
     const events = {
