@@ -9,6 +9,7 @@ import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { isIcebergError } from '../../src/iceberg/errors.ts'
+import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { newDataLocation } from '../../src/iceberg/metadata/locations.ts'
 import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
@@ -23,7 +24,7 @@ import {
 import { PositionBitmap } from '../../src/iceberg/puffin/position-bitmap.ts'
 import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../src/iceberg/scan/scan.ts'
-import type { Table } from '../../src/iceberg/metadata/table.ts'
+import type { Table, TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import { produceSnapshot } from '../../src/iceberg/update/stage/snapshot-producer.ts'
 import { stageAppend, writeAddedFiles } from '../../src/iceberg/update/stage/stage-append.ts'
 import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
@@ -71,6 +72,7 @@ export interface RealLakeOptions {
   readonly partitioned?: boolean
   readonly properties?: Readonly<Record<string, string>>
   readonly wrapCatalog?: (catalog: Catalog) => Catalog
+  readonly wrapIo?: (io: FileIO) => FileIO
 }
 
 /** Files of a snapshot, each with the data sequence number that it gets; undefined: that of the snapshot. */
@@ -88,15 +90,19 @@ export class RealLake {
   #ids = 0
   #files = 0
 
-  private constructor(shop: Workshop, folder: string, wrapCatalog: (catalog: Catalog) => Catalog = (inner) => inner) {
+  private constructor(
+    shop: Workshop,
+    folder: string,
+    { wrapCatalog = (inner) => inner, wrapIo = (inner) => inner }: Pick<RealLakeOptions, 'wrapCatalog' | 'wrapIo'>,
+  ) {
     this.shop = shop
     this.folder = folder
-    const io = new LocalFileIO({ roots: [folder] })
+    const io = wrapIo(new LocalFileIO({ roots: [folder] }))
     this.catalog = wrapCatalog(createMemoryCatalog({ name: 'test', warehouse: folder, io }))
   }
 
   static async create(shop: Workshop, options: RealLakeOptions = {}): Promise<RealLake> {
-    const lake = new RealLake(shop, shop.nextFolder(), options.wrapCatalog)
+    const lake = new RealLake(shop, shop.nextFolder(), options)
     await lake.catalog.createNamespace(TABLE.namespace)
     await lake.catalog.createTable(TABLE, {
       schema: SCHEMA,
@@ -117,6 +123,12 @@ export class RealLake {
     const files = await this.#write(rows)
     await commitTable(this.catalog, TABLE, (table) => stageAppend(table, { files, operationId: 'writer' }))
     for (const row of rows) this.rows.set(row.id, row)
+  }
+
+  /** Appends given rows to another table with the same columns, as a writer that knows nothing of the pipelines. */
+  async addTo(identifier: TableIdentifier, rows: readonly Row[]): Promise<void> {
+    const files = await this.#write(rows, await this.catalog.loadTable(identifier))
+    await commitTable(this.catalog, identifier, (fresh) => stageAppend(fresh, { files, operationId: 'other' }))
   }
 
   /** Deletes live rows by position (v2: a position delete file, v3: deletion vectors): every `step`-th of one file. */
@@ -158,6 +170,23 @@ export class RealLake {
       stageRowDelta(fresh, { dataFiles, deleteFiles, operationId: 'writer' }),
     )
     for (const row of [...byRegion.values()].flat()) if (row.id % 2 !== 0) this.rows.delete(row.id)
+  }
+
+  /** Gives rows another region, by an equality delete and new rows in one commit. */
+  async move(ids: readonly number[], region: string | null): Promise<void> {
+    const table = await this.load()
+    const rows = ids.flatMap((id) => this.rows.get(id) ?? [])
+    if (rows.length === 0) return
+    const deleteFiles: DataFile[] = []
+    for (const [from, moved] of Map.groupBy(rows, (row) => row.region)) {
+      deleteFiles.push(await this.#equalityDeletes(table, from, moved))
+    }
+    const moved = rows.map(({ id }) => ({ id, region }))
+    const dataFiles = await this.#write(moved)
+    await commitTable(this.catalog, TABLE, (fresh) =>
+      stageRowDelta(fresh, { dataFiles, deleteFiles, operationId: 'writer' }),
+    )
+    for (const row of moved) this.rows.set(row.id, row)
   }
 
   /** Commits a snapshot with files as they are given, however little they fit together. */
@@ -216,9 +245,8 @@ export class RealLake {
     return rows.toSorted((a, b) => a.id - b.id)
   }
 
-  async #write(rows: readonly Row[]): Promise<readonly DataFile[]> {
-    const table = await this.load()
-    const { metadata, io } = table
+  async #write(rows: readonly Row[], into?: Table): Promise<readonly DataFile[]> {
+    const { metadata, io } = into ?? (await this.load())
     const spec = currentSpec(metadata)
     const types = partitionType(spec, metadata.schemas)
     if (rows.length === 0) return []

@@ -76,9 +76,17 @@ export async function queryPair(
   if (base === undefined) return { candidate: rows, base }
   const { compiled, problem: known, ...version } = base
   const baseRows = await compiled?.query.rowsOver(tables)
-  const why = known ?? baseRows?.problems[0]
+  const why = known ?? baseRows?.problems[0] ?? (baseRows && otherReading(rows, baseRows))
   if (baseRows === undefined || why !== undefined) return { candidate: rows, base: { ...version, problem: why ?? '' } }
   return { candidate: rows, base: { ...version, compiled: baseRows } }
+}
+
+/** Why two versions do not read the same rows; undefined when they do. */
+function otherReading(rows: GraphRows, base: GraphRows): string | undefined {
+  const isSame = rows.inputs.every(
+    ({ changes }, at) => (changes === undefined) === (base.inputs[at]?.changes === undefined),
+  )
+  return isSame ? undefined : 'one of the versions reads changes of a table, and the other one its rows'
 }
 
 /** The error for a requested version that cannot run. */

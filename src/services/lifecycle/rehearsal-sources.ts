@@ -1,7 +1,9 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { QueryInput } from '../../engines/engine.ts'
+import type { ChangeScanTask } from '../../iceberg/changes/changed-files.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { CompiledInput } from '../../streaming/sink/batch-query.ts'
 import { newestBatches, type NewestBounds, type NewestFiles } from '../../streaming/source/newest-batches.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
@@ -37,9 +39,14 @@ async function readSource(catalog: CatalogService, name: string, bounds: NewestB
   )
 }
 
-/** The rows of a source, under the name that queries use. */
+/** The rows of a source, under the name that queries use; where changes are read, each row is an inserted one. */
 export function inputOf({ table, files }: RehearsalSource, input: CompiledInput): QueryInput {
   const { io, metadata } = table
   const { tasks, maxRows } = files
-  return { ...input, io, metadata, inputs: tasks, ...(maxRows === undefined ? {} : { maxRows }) }
+  const inputs = input.changes === undefined ? tasks : tasks.map(insertedRows)
+  return { ...input, io, metadata, inputs, ...(maxRows === undefined ? {} : { maxRows }) }
+}
+
+function insertedRows(task: FileScanTask): ChangeScanTask {
+  return { ...task, change: { ordinal: 0, snapshotId: 0n, side: 'after', isPaired: false } }
 }

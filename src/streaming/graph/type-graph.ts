@@ -3,6 +3,7 @@ import { isIcebergError } from '../../iceberg/errors.ts'
 import { CHANGE_COLUMNS } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
+import { keyColumns } from '../sink/merge-key.ts'
 import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
 import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
@@ -85,6 +86,8 @@ async function typeNode(
     const source = plan.sources.indexOf(node.config.table)
     const schema = schemas[source]
     if (schema === undefined) return undefined
+    const [problem] = keyColumns(schema, node.config.key ?? []).problems
+    if (problem !== undefined) throw new NodeProblem('INVALID_KEY', problem)
     const columns = sandbox.columnsOf(sourceFields(plan, source, schema))
     relations.push({ name: sourceRelation(source), columns })
   }

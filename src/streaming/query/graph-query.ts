@@ -86,11 +86,7 @@ async function compile(
     isUntrusted: true,
     pairs: [],
     missing: [],
-    problems: [
-      ...typed.problems.map(readable),
-      ...(fitted?.problems ?? []).map(({ message }) => message),
-      ...sources.flatMap((source, at) => keyColumns(source, plan.reads[at]?.key ?? []).problems),
-    ],
+    problems: [...typed.problems.map(readable), ...(fitted?.problems ?? []).map(({ message }) => message)],
   }
 }
 

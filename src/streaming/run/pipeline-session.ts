@@ -76,7 +76,8 @@ export class PipelineSession {
     this.#deps = deps
     this.#spec = spec
     this.#checkpoint = new Checkpoint(deps.checkpointIo, spec.checkpointLocation)
-    this.#planners = spec.sources.map(() => new SourcePlanner())
+    const isByAge = spec.query.write !== undefined && spec.query.write.mode !== 'append'
+    this.#planners = spec.sources.map(() => new SourcePlanner({ isByAge }))
   }
 
   /** Determines the position of the pipeline; `PipelineStopped` when its query can never run again, errors of {@link recover}, catalog and FileIO. */

@@ -1,5 +1,5 @@
 import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
-import { planFiles } from '../../iceberg/scan/scan.ts'
+import { type FileScanTask, planFiles } from '../../iceberg/scan/scan.ts'
 import { changeRange } from '../../iceberg/changes/change-range.ts'
 import { type ChangeScanTask, changeTasks } from '../../iceberg/changes/changed-files.ts'
 import { planChanges } from '../../iceberg/changes/plan-changes.ts'
@@ -54,6 +54,12 @@ export class SourcePlanner {
   #open: { readonly key: string; readonly files: SnapshotFiles } | undefined
   /** The changes that did not fit into the batch before. */
   #changes: { readonly snapshotId: bigint; readonly tasks: readonly ChangeScanTask[] } | undefined
+  readonly #isByAge: boolean
+
+  /** `isByAge`: the files of the first snapshot are read oldest first, because the last row of a key counts; default: in manifest order. */
+  constructor({ isByAge = false }: { readonly isByAge?: boolean } = {}) {
+    this.#isByAge = isByAge
+  }
 
   /**
    * The next files of a source, oldest snapshot first; all with the same columns that the source dropped since. A snapshot that stops the pipeline does so only after
@@ -183,7 +189,7 @@ export class SourcePlanner {
   async #filesOf(table: Table, snapshot: Snapshot, scanAllFiles: boolean): Promise<SnapshotFiles> {
     const key = `${snapshot.snapshotId} ${scanAllFiles}`
     if (this.#open?.key === key) return this.#open.files
-    const files = scanAllFiles ? await allFiles(table, snapshot) : await addedFiles(table, snapshot)
+    const files = scanAllFiles ? await allFiles(table, snapshot, this.#isByAge) : await addedFiles(table, snapshot)
     this.#open = { key, files }
     return files
   }
@@ -240,8 +246,11 @@ async function changesOf(table: Table, { snapshotId }: Snapshot): Promise<readon
 }
 
 /** Every live file of a snapshot, with the deletes that apply to it. */
-async function allFiles(table: Table, { snapshotId }: Snapshot): Promise<SnapshotFiles> {
-  const tasks = await planFiles(table, { snapshotId })
+async function allFiles(table: Table, { snapshotId }: Snapshot, isByAge: boolean): Promise<SnapshotFiles> {
+  const planned = await planFiles(table, { snapshotId })
+  const byAge = (a: FileScanTask, b: FileScanTask): number =>
+    a.sequenceNumber - b.sequenceNumber || a.fileSequenceNumber - b.fileSequenceNumber
+  const tasks = isByAge ? planned.toSorted(byAge) : planned
   return { files: tasks.map((task, index) => ({ index, task })), end: tasks.length }
 }
 

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isIcebergError } from '../../../src/iceberg/errors.ts'
+import type { TableIdentifier } from '../../../src/iceberg/metadata/table.ts'
+import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
+import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
+import { Faults } from '../../maintenance/faults.ts'
+import { TABLE } from '../../maintenance/memory-table.ts'
+import { RealLake, Workshop } from '../../maintenance/real-lake.ts'
+import { isLongRun } from '../../support/effort.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
+import { createMirror, drain, openMirror, rowsOf } from './mirror-lab.ts'
+
+let shop: Workshop
+beforeAll(async () => {
+  shop = await Workshop.open()
+})
+afterAll(() => shop.close())
+
+const SINK: TableIdentifier = { namespace: ['ns'], name: 'sink' }
+const LINK = { source: TABLE, sink: SINK }
+
+/** A lake in which something happens right before the next commit to the sink. */
+async function interruptedLake(formatVersion: 2 | 3) {
+  const pending: { before?: (() => Promise<void>) | undefined } = {}
+  const lake: RealLake = await RealLake.create(shop, {
+    formatVersion,
+    wrapCatalog: (inner) =>
+      new Proxy(inner, {
+        get(target, key) {
+          const member: unknown = Reflect.get(target, key, target)
+          if (key !== 'commit') return typeof member === 'function' ? member.bind(target) : member
+          return async (...args: Parameters<typeof inner.commit>) => {
+            const { before } = pending
+            if (before !== undefined && args[0].name === SINK.name) {
+              pending.before = undefined
+              await before()
+            }
+            return target.commit(...args)
+          }
+        },
+      }),
+  })
+  await lake.append(4, 'eu')
+  await createMirror(lake, LINK)
+  const session = await openMirror(lake, LINK)
+  await drain(session)
+  return { lake, pending, session }
+}
+
+const OTHER = 'other writer'
+
+describe.each([2, 3] as const)('a batch that is merged by key into a sink of version %i', (formatVersion) => {
+  it('searches again when another writer adds its keys before the commit', async () => {
+    const { lake, pending, session } = await interruptedLake(formatVersion)
+    await lake.append(3, 'us')
+    const added = [6, 99].map((id) => ({ id, region: OTHER }))
+    pending.before = () => lake.addTo(SINK, added)
+    await drain(session)
+    expect(pending.before).toBeUndefined()
+    expect(await rowsOf(lake, SINK)).toEqual([...lake.expected(), { id: 99, region: OTHER }])
+  })
+
+  it('searches again when a compaction replaces files with its rows before the commit', async () => {
+    const { lake, pending, session } = await interruptedLake(formatVersion)
+    await lake.append(2, 'us')
+    await drain(session)
+    await lake.move([1, 5], 'moved')
+    const request = { min_input_files: 2 }
+    pending.before = async () =>
+      void (await runCompaction({ ...lake, identifier: SINK, engine: shop.engine, request, operationId: 'op' }))
+    await drain(session)
+    expect(pending.before).toBeUndefined()
+    expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
+  })
+
+  it('replaces every row with its key when others added some twice', async () => {
+    const { lake, session } = await interruptedLake(formatVersion)
+    await lake.addTo(
+      SINK,
+      [1, 1, 2].map((id) => ({ id, region: OTHER })),
+    )
+    await lake.move([1], 'moved')
+    await drain(session)
+    const ones = (await rowsOf(lake, SINK)).filter(({ id }) => id === 1)
+    expect(ones).toEqual([{ id: 1, region: 'moved' }])
+  })
+
+  it('is in the sink once, and leaves no file, whichever call fails', { timeout: 900_000 }, async () => {
+    let failures = 0
+    for (let failing = 1; ; failing += isLongRun ? 1 : 29) {
+      const faults = new Faults()
+      const lake = await RealLake.create(shop, {
+        formatVersion,
+        wrapIo: (io) => faults.wrap(io, ['read', 'readRange', 'create', 'write', 'stat', 'moveIn']),
+        wrapCatalog: (catalog) => faults.wrap(catalog, ['loadTable', 'locateTable', 'commit']),
+      })
+      await lake.append(4, 'eu')
+      await createMirror(lake, LINK)
+      await drain(await openMirror(lake, LINK))
+      await lake.move([1, 2], 'moved')
+      await lake.deletePositions(0, 3)
+      await lake.append(2, 'us')
+      const engine = overriddenEngine(shop.engine, {
+        openRowMerge: async (task, options) =>
+          faults.wrap(await shop.engine.openRowMerge(task, options), ['mergeInto']),
+      })
+      const run = async () => drain(await openMirror(lake, { ...LINK, engine: faults.wrap(engine, ['openRowMerge']) }))
+      const { hit, error } = await faults.run(failing, run)
+      const hint = `call ${failing} failed`
+      if (!isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) {
+        const sink = await lake.catalog.loadTable(SINK)
+        const files: string[] = []
+        for await (const { location } of sink.io.list(`${sink.metadata.location}/data`)) files.push(location)
+        expect(await findUnreachable(sink, files), hint).toEqual([])
+      }
+      await drain(await openMirror(lake, LINK))
+      expect(await rowsOf(lake, SINK), hint).toEqual(lake.expected())
+      if (!hit) break
+      if (error !== undefined) failures += 1
+    }
+    expect(failures).toBeGreaterThan(isLongRun ? 30 : 0)
+  })
+})

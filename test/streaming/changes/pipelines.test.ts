@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../support/waiting.ts'
+import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
+
+let lab: StreamLab
+beforeAll(async () => {
+  lab = await openLab()
+})
+afterAll(() => lab.close())
+
+const COLUMNS = [
+  ['id', 'long'],
+  ['name', 'string'],
+] as const
+
+const post = (body: object) => lab.service.post('/api/pipeline/start', { trigger_interval: '100 ms', ...body })
+const status = async (id: string) => (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline
+
+async function start(name: string, body: object): Promise<string> {
+  const answer = await post({
+    source_table: `s.${name}`,
+    sink_table: `s.${name}_sink`,
+    checkpoint_location: `cp/${name}`,
+    create_sink_table: true,
+    ...body,
+  })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.pipeline.id
+}
+
+const untilRows = (name: string, rows: readonly string[]) =>
+  until(async () => {
+    const found = await lab.rows(`s.${name}_sink`).catch(() => [])
+    return found.join() === rows.join() ? true : undefined
+  }, `rows of ${name}`)
+
+const untilFailed = (id: string) =>
+  until(async () => {
+    const { state, error } = await status(id)
+    return state === 'failed' ? error : undefined
+  }, `${id} fails`)
+
+const json = (id: number, name: string | null) => JSON.stringify({ id: String(id), name })
+
+describe('a pipeline that mirrors changes', () => {
+  it('applies inserts, updates and deletes, and says how many', async () => {
+    await lab.createTable('s.orders', COLUMNS)
+    await lab.append('s.orders', numbered(0, 10))
+    const id = await start('orders', { read: 'changes', write: 'mirror', key: ['id'] })
+    await untilRows('orders', await lab.rows('s.orders'))
+    expect(await status(id)).toMatchObject({ read: 'changes', write: 'mirror', key: ['id'] })
+    await deleteRow(lab, 's.orders', 3)
+    await untilRows('orders', await lab.rows('s.orders'))
+    const deleted = await until(async () => {
+      const { sink } = (await status(id)).last_progress
+      return sink.num_deleted_rows === 1 ? sink : undefined
+    }, 'a deleted row')
+    expect(deleted).toMatchObject({ num_output_rows: 0, num_inserted_rows: 0, num_updated_rows: 0 })
+    const { metadata } = await lab.load('s.orders_sink')
+    expect(metadata.sortOrders.at(-1)?.fields.map(({ sourceId }) => sourceId)).toEqual([1])
+  })
+
+  it('reads a table that is a log of changes', async () => {
+    await lab.createTable('s.log', [...COLUMNS, ['_change_type', 'string']])
+    await lab.createTable('s.log_sink', COLUMNS)
+    const rows = `
+      SELECT * FROM (VALUES (1, 'a', 'insert'), (2, 'b', NULL), (1, 'c', 'update_after'), (2, 'b', 'delete'), (3, 'd', 'insert'),
+        (3, 'd', 'delete'), (3, 'e', 'insert')) t(c1, c2, c3)`
+    await lab.append('s.log', rows)
+    await start('log', { create_sink_table: false, write: 'mirror', key: ['id'] })
+    await untilRows('log', [json(1, 'c'), json(3, 'e')])
+  })
+})
+
+describe('a pipeline that upserts', () => {
+  it('keeps the last row of a key in the order of snapshots, files and rows', async () => {
+    await lab.createTable('s.last', COLUMNS)
+    const many = (from: string) => `SELECT i % 100 AS c1, '${from}' || i AS c2 FROM range(20000) t(i)`
+    await lab.append('s.last', many('a'))
+    await lab.append('s.last', many('b'), many('c'))
+    await start('last', { write: 'upsert', key: ['id'], max_files_per_batch: 2 })
+    await untilRows('last', Array.from({ length: 100 }, (_, at) => json(at, `c${19900 + at}`)).sort())
+    await lab.append('s.last', many('d'))
+    await untilRows('last', Array.from({ length: 100 }, (_, at) => json(at, `d${19900 + at}`)).sort())
+  })
+
+  it('keeps rows that the source deletes', async () => {
+    await lab.createTable('s.kept', COLUMNS)
+    await lab.append('s.kept', numbered(0, 3))
+    await start('kept', { read: 'changes', write: 'upsert', key: ['id'] })
+    await untilRows('kept', await lab.rows('s.kept'))
+    await deleteRow(lab, 's.kept', 1)
+    await lab.append('s.kept', "SELECT 2::BIGINT AS c1, 'two' AS c2")
+    await untilRows('kept', [json(0, 'n0'), json(1, 'n1'), json(2, 'two')])
+  })
+})
+
+describe('a pipeline that appends changes', () => {
+  it('creates a log of them', async () => {
+    await lab.createTable('s.audit', COLUMNS)
+    await lab.append('s.audit', numbered(0, 2))
+    await start('audit', { read: 'changes', key: ['id'] })
+    await until(async () => (await lab.rows('s.audit_sink').catch(() => [])).length === 2, 'the first rows')
+    await deleteRow(lab, 's.audit', 1)
+    await until(async () => (await lab.rows('s.audit_sink')).length === 3, 'a deleted row')
+    const types = (await lab.rows('s.audit_sink'))
+      .map((row) => JSON.parse(row))
+      .map(({ id, _change_type: type }) => id + type)
+    expect(types.sort()).toEqual(['0insert', '1delete', '1insert'])
+  })
+})
+
+describe('a graph that follows changes', () => {
+  const graph = (source: object, sink: object, ...steps: (readonly [string, object])[]) => {
+    const nodes = [['iceberg-source', source] as const, ...steps, ['iceberg-sink', sink] as const]
+    return {
+      name: `graph ${crypto.randomUUID()}`,
+      nodes: nodes.map(([type, config], at) => ({ id: `n${at}`, type, config })),
+      edges: nodes.slice(1).map((_, at) => ({ id: `e${at}`, source: `n${at}`, target: `n${at + 1}` })),
+    }
+  }
+
+  async function validate(body: object) {
+    const made = await lab.service.post('/api/pipeline-defs', body)
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const path = `/api/pipeline-defs/${made.body.definition.id}/versions/${made.body.version.id}`
+    return { path, version: made.body.version.id, ...(await lab.service.post(`${path}/validate`, {})).body }
+  }
+
+  it('filters and computes, and mirrors the rest into a sink that it creates', async () => {
+    await lab.createTable('s.g', COLUMNS)
+    await lab.append('s.g', numbered(0, 10))
+    const { path, version, problems } = await validate(
+      graph(
+        { table: 's.g', read: 'changes', key: ['id'] },
+        { table: 's.g_sink', write: 'mirror', key: ['id'] },
+        ['filter', { condition: 'id <> 5' }],
+        ['sql', { query: 'SELECT id, upper(name) AS name, _change_type FROM input' }],
+      ),
+    )
+    expect(problems.map(({ code }: { code: string }) => code)).toEqual(['NO_SUCH_TABLE'])
+    const created = await lab.service.post(`${path}/sink-table`, {})
+    expect(created.body.columns).toEqual([
+      { name: 'id', type: 'long' },
+      { name: 'name', type: 'string' },
+    ])
+    const answer = await post({ version_id: version, checkpoint_location: 'cp/g' })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    const expected = async () => {
+      const rows = (await lab.rows('s.g')).map((row) => JSON.parse(row)).filter(({ id }) => id !== '5')
+      return rows.map(({ id, name }) => json(id, name.toUpperCase()))
+    }
+    await untilRows('g', await expected())
+    await deleteRow(lab, 's.g', 7)
+    await untilRows('g', await expected())
+  })
+
+  it('is refused without a key, a kind of change or one way to read', async () => {
+    await lab.createTable('s.bad', COLUMNS)
+    await lab.createTable('s.bad_sink', COLUMNS)
+    const changes = { table: 's.bad', read: 'changes' }
+    for (const [source, sink, steps, expected] of [
+      [changes, { table: 's.bad_sink', write: 'mirror' }, [], 'key: is required'],
+      [changes, { table: 's.bad_sink' }, [], 'set write to upsert or mirror'],
+      [
+        { table: 's.bad' },
+        { table: 's.bad_sink', write: 'mirror', key: ['id'] },
+        [],
+        'a mirror needs the column _change_type',
+      ],
+      [changes, { table: 's.bad_sink', write: 'mirror', key: ['none'] }, [], 'no column none'],
+      [{ table: 's.bad', key: ['id'] }, { table: 's.bad_sink' }, [], 'only changes have one'],
+      [{ ...changes, key: ['none'] }, { table: 's.bad_sink', write: 'mirror', key: ['id'] }, [], 'no column none'],
+    ] as const) {
+      const { problems } = await validate(graph(source, sink, ...steps))
+      expect(problems.map(({ message }: { message: string }) => message).join(), expected).toContain(expected)
+    }
+  })
+})
+
+describe('what cannot be merged', () => {
+  it('stops at a row without a key', async () => {
+    await lab.createTable('s.nokey', COLUMNS)
+    await lab.append('s.nokey', "SELECT NULL::BIGINT AS c1, 'x' AS c2")
+    const error = await untilFailed(await start('nokey', { write: 'upsert', key: ['id'] }))
+    expect(error).toMatchObject({ code: 'INVALID_KEY', message: expect.stringContaining('1 of 1 rows') })
+  })
+
+  it('stops at an unknown kind of change', async () => {
+    await lab.createTable('s.odd', [...COLUMNS, ['_change_type', 'string']])
+    await lab.createTable('s.odd_sink', COLUMNS)
+    await lab.append('s.odd', "SELECT 1::BIGINT AS c1, 'x' AS c2, 'upsert' AS c3")
+    const error = await untilFailed(await start('odd', { create_sink_table: false, write: 'mirror', key: ['id'] }))
+    expect(error).toMatchObject({ code: 'INVALID_CHANGE', message: expect.stringContaining('"upsert"') })
+  })
+
+  it('is refused before the start', async () => {
+    await lab.createTable('s.twice', [...COLUMNS, ['price', 'double']])
+    await lab.createTable('s.twice_sink', [...COLUMNS, ['price', 'double']])
+    await lab.append('s.twice_sink', "SELECT 7::BIGINT AS c1, 'x' AS c2, 1.5::DOUBLE AS c3 FROM range(2)")
+    const place = { source_table: 's.twice', sink_table: 's.twice_sink', checkpoint_location: 'cp/twice' }
+    for (const [body, code, text] of [
+      [{ write: 'upsert', key: ['id'] }, 422, 'has 2 rows with the key id 7'],
+      [{ write: 'upsert', key: ['price'] }, 422, 'cannot identify a row'],
+      [{ write: 'upsert', key: ['nothing'] }, 422, 'no column nothing'],
+      [{ write: 'upsert', key: ['id', 'ID'] }, 422, 'names a column twice'],
+      [{ write: 'upsert' }, 400, 'is required'],
+      [{ write: 'mirror', key: ['name'] }, 422, 'which rows are deleted'],
+      [{ key: ['id'] }, 400, 'for pipelines that write with'],
+      [{ read: 'changes', engine: 'spark', write: 'mirror', key: ['id'] }, 422, ''],
+      [{ read: 'changes' }, 422, 'no column _change_type'],
+    ] as const) {
+      const { status: found, body: answer } = await post({ ...place, ...body })
+      expect([found, JSON.stringify(answer)], JSON.stringify(body)).toEqual([code, expect.stringContaining(text)])
+    }
+  })
+})
