@@ -1,7 +1,7 @@
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { DataFile } from '../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
-import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
+import type { PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
 import type { DeleteFileRef } from '../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
@@ -9,34 +9,11 @@ import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { NestedField } from '../iceberg/schema/types.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
+import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput } from './output-spec.ts'
+import type { EngineRunOptions } from './run-options.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
-import type { RowMerge, RowMergeTask } from './row-merge.ts'
+import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
-
-export interface EngineProgress {
-  readonly rowsDone: number
-  readonly rowsTotal: number
-}
-
-export interface EngineRunOptions {
-  /** The user who requested it; when work has to wait, users take turns. */
-  readonly owner?: string
-  /** Aborting stops the work quickly and removes everything written so far; rejects with `CANCELLED`. */
-  readonly signal?: AbortSignal
-  readonly onProgress?: (progress: EngineProgress) => void
-}
-
-/** Where and how output data files are written. */
-export interface OutputSpec {
-  readonly schema: Schema
-  readonly partitionSpec: PartitionSpec
-  readonly formatVersion: 1 | 2 | 3
-  readonly targetFileSizeBytes: number
-  /** Table properties (`write.parquet.*`, `write.metadata.metrics.*`). */
-  readonly properties: Readonly<Record<string, string>>
-  /** Location for the n-th new file of a partition. */
-  readonly newDataLocation: (partition: PartitionTuple, index: number) => string
-}
 
 export interface RewriteTask {
   readonly io: FileIO
@@ -95,18 +72,6 @@ export interface RewriteDeletesTask {
   readonly output: DeleteOutputSpec
 }
 
-/** Where and how new position delete files of one partition are written. */
-export interface DeleteOutputSpec {
-  /** Of all data files that the deletes are about. */
-  readonly specId: number
-  readonly partition: PartitionTuple
-  readonly targetFileSizeBytes: number
-  /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
-  readonly properties: Readonly<Record<string, string>>
-  /** Location for the n-th new file. */
-  readonly newLocation: (index: number) => string
-}
-
 export interface RewriteDeletesResult {
   /** New delete files, ready for a manifest; none when all deletes were dangling. */
   readonly files: readonly DataFile[]
@@ -130,17 +95,6 @@ export interface ConvertDeletesTask {
    */
   readonly inputs: readonly FileScanTask[]
   readonly output: RowDeletesOutput
-}
-
-/** Where and how new deletes of rows are written. */
-export interface RowDeletesOutput {
-  /** `vectors`: a vector of each data file, in one Puffin file (version 3). Otherwise position delete files (version 2). */
-  readonly kind: 'vectors' | 'by-file' | 'by-partition'
-  readonly targetFileSizeBytes: number
-  /** Table properties (`write.delete.parquet.*`, which default to `write.parquet.*`). */
-  readonly properties: Readonly<Record<string, string>>
-  /** Location for the n-th new file of a run; the deletes in it are about data files of the partition of `file`. */
-  readonly newLocation: (file: DataFile, index: number) => string
 }
 
 export interface ConvertDeletesResult {
@@ -214,6 +168,19 @@ export interface AppendFromTask {
   /** Where the new files go. */
   readonly io: FileIO
   readonly output: OutputSpec
+}
+
+/** A query whose rows are merged into a table by key. */
+export interface RowMergeTask extends Omit<AppendFromTask, 'io' | 'output'> {
+  /**
+   * The table that the rows are for. The query returns a column `c<id>` for each top-level column and for `CHANGE_TYPE`: the kind of
+   * change, NULL for `insert`.
+   */
+  readonly metadata: TableMetadata
+  /** Field ids of the top-level columns that identify a row. */
+  readonly keyIds: readonly number[]
+  /** Whether rows with the changes `delete` and `update_before` delete the row with their key; otherwise they are left out. */
+  readonly appliesDeletes: boolean
 }
 
 export interface AppendFromResult {

@@ -1,4 +1,5 @@
-import type { Engine, EngineRunOptions } from './engine.ts'
+import type { Engine } from './engine.ts'
+import type { EngineRunOptions } from './run-options.ts'
 
 /** The engine as one user works with it; see `EngineRunOptions.owner`. */
 export function ownedEngine(engine: Engine, owner: string): Engine {

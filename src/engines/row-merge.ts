@@ -3,20 +3,8 @@ import type { DataFile } from '../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { FileScanTask } from '../iceberg/scan/scan.ts'
-import type { AppendFromTask, EngineRunOptions, OutputSpec, RowDeletesOutput } from './engine.ts'
-
-/** A query whose rows are merged into a table by key. */
-export interface RowMergeTask extends Omit<AppendFromTask, 'io' | 'output'> {
-  /**
-   * The table that the rows are for. The query returns a column `c<id>` for each top-level column and for `CHANGE_TYPE`: the kind of
-   * change, NULL for `insert`.
-   */
-  readonly metadata: TableMetadata
-  /** Field ids of the top-level columns that identify a row. */
-  readonly keyIds: readonly number[]
-  /** Whether rows with the changes `delete` and `update_before` delete the row with their key; otherwise they are left out. */
-  readonly appliesDeletes: boolean
-}
+import type { EngineRunOptions } from './run-options.ts'
+import type { OutputSpec, RowDeletesOutput } from './output-spec.ts'
 
 /** The rows of a merge before they are compared with a table. */
 export interface MergeRows {

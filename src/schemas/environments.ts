@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RUN_ENVIRONMENTS } from '../domain/environments.ts'
-import { parseTriggerInterval, TRIGGER_RULE } from '../domain/trigger-interval.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../domain/pipelines/trigger-interval.ts'
 import { ENGINES } from './tables/maintenance.ts'
 import { NO_CONTROL_CHARACTERS, timestamp } from './common.ts'
 import type { Wire } from './wire.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { READ_MODES, WRITE_MODES } from '../domain/pipeline-modes.ts'
+import { READ_MODES, WRITE_MODES } from '../domain/pipelines/modes.ts'
 import { tableName } from './common.ts'
 
 const MAX_SQL = 20_000

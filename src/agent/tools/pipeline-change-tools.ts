@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
-import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interval.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
 import { type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
 import { requireRoleIn } from '../../services/environments/write-rules.ts'
 import { contextOf } from './change-tools.ts'

@@ -10,10 +10,7 @@ import type {
   ConvertDeletesTask,
   Engine,
   EngineLoad,
-  EngineProgress,
   EngineReadiness,
-  EngineRunOptions,
-  OutputSpec,
   QueryAnswer,
   QueryTask,
   ReadTask,
@@ -22,9 +19,12 @@ import type {
   RewriteResult,
   RewriteTask,
 } from '../engine.ts'
+import type { EngineProgress, EngineRunOptions } from '../run-options.ts'
+import type { OutputSpec } from '../output-spec.ts'
 import { FairSlots } from '../fair-slots.ts'
 import type { RowIndex, RowIndexTask } from '../row-index.ts'
-import type { RowMerge, RowMergeTask } from '../row-merge.ts'
+import type { RowMergeTask } from '../engine.ts'
+import type { RowMerge } from '../row-merge.ts'
 import type { QueryComparison } from '../query-comparison.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'

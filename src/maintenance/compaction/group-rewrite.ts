@@ -1,4 +1,6 @@
-import type { Engine, EngineProgress, OutputSpec, ValueComparison } from '../../engines/engine.ts'
+import type { Engine, ValueComparison } from '../../engines/engine.ts'
+import type { EngineProgress } from '../../engines/run-options.ts'
+import type { OutputSpec } from '../../engines/output-spec.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'

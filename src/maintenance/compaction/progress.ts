@@ -1,4 +1,4 @@
-import type { EngineProgress } from '../../engines/engine.ts'
+import type { EngineProgress } from '../../engines/run-options.ts'
 import type { CompactionGroup, CompactionTotals } from './planner.ts'
 
 /** How far a compaction is; files and bytes are those of the inputs. */

@@ -1,6 +1,6 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
-import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interval.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
@@ -9,7 +9,7 @@ import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
 import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
-import { type CopyModes, copyQuery } from '../../streaming/query/copy-query.ts'
+import { copyQuery } from '../../streaming/query/copy-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
@@ -17,6 +17,7 @@ import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/w
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
+import { requestedModes } from './requested-modes.ts'
 import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
 /**
@@ -35,7 +36,7 @@ export async function startPipeline(
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const { engine, checkpointIo } = deps
-  const modes = version === undefined ? copyModes(asked) : refuseModes(asked)
+  const modes = requestedModes(asked, version)
   const query = version?.query ?? copyQuery(modes)
   const checked = await checkStart(
     { catalog, engine, checkpointIo, roots: deps.roots() },
@@ -63,25 +64,6 @@ export async function startPipeline(
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
-}
-
-/** What a pipeline without a version reads, and how it writes. */
-function copyModes({ read = 'appends', write = 'append', key }: StartPipelineRequest): CopyModes {
-  if (write !== 'append') {
-    if (key === undefined) throw refuse('INVALID_REQUEST', 'key', `is required to write with "${write}"`)
-    return { read, write: { mode: write, key } }
-  }
-  if (key !== undefined && read === 'appends') {
-    throw refuse('INVALID_REQUEST', 'key', 'is for pipelines that write with "upsert" or "mirror", or read "changes"')
-  }
-  return { read, write: { mode: write }, updateKey: key }
-}
-
-/** A version defines what its sources read and how its sink is written. */
-function refuseModes(request: StartPipelineRequest): undefined {
-  const given = (['read', 'write', 'key'] as const).find((field) => request[field] !== undefined)
-  if (given === undefined) return undefined
-  throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
 }
 
 interface EngineInput {

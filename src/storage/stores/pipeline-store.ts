@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { RunEnvironment } from '../../domain/environments.ts'
-import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { PipelineProgress } from '../../schemas/pipelines.ts'
 import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
 import { decodeOptional } from '../nullable.ts'

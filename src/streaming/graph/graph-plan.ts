@@ -1,5 +1,5 @@
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
-import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
 import { check, fieldErrors, sentenceOf } from '../../schemas/issues.ts'
 import {
   isNodeType,

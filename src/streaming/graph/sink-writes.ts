@@ -1,4 +1,4 @@
-import type { SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { CHANGE_COLUMNS, CHANGE_TYPE } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'

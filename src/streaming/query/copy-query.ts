@@ -1,11 +1,11 @@
-import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
 import { CHANGE_COLUMNS, CHANGE_TYPE } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import { sparkCopy } from '../spark/copy-sql.ts'
 import type { BatchQuery, BatchSchemas, CompiledBatch } from '../sink/batch-query.ts'
 import { mapColumns } from '../sink/column-mapping.ts'
-import { keyColumns, mergeKey } from '../sink/merge-key.ts'
+import { keyColumns, type MergeKey, mergeKey } from '../sink/merge-key.ts'
 
 /** What a copy reads, and how it writes. */
 export interface CopyModes {
@@ -30,42 +30,46 @@ export function copyQuery(modes: CopyModes = PLAIN): BatchQuery {
   }
 }
 
-function compile({ sources, sink, known }: BatchSchemas, { read, write, updateKey = [] }: CopyModes): CompiledBatch {
+function compile({ sources, sink, known }: BatchSchemas, modes: CopyModes): CompiledBatch {
   const [source] = sources
   if (source === undefined || sources.length > 1) throw new Error('a copy has one source')
-  const isChanged = read === 'changes'
-  const wide = isChanged ? { ...source, fields: [...source.fields, ...CHANGE_COLUMNS] } : source
+  const { read, write, updateKey = [] } = modes
+  const extra = read === 'changes' ? CHANGE_COLUMNS : []
+  const wide = { ...source, fields: [...source.fields, ...extra] }
   const mapped = mapColumns(wide, sink, known)
-  const columns = mapped.reads.map(({ id }, at) => `c${id} AS c${mapped.sinkIds[at]}`)
-  const key = mergeKey(sink, write)
   const updates = keyColumns(source, updateKey)
-  const change = write.mode === 'append' ? undefined : changeColumn(wide)
-  const problems = [...mapped.problems, ...key.problems, ...updates.problems]
-  if (write.mode === 'mirror' && change === undefined) problems.push(NO_CHANGES)
-  const extra = [...(isChanged ? CHANGE_COLUMNS : []), ...(change === undefined ? [] : [change])]
+  const { merge, change, problems } = mergeOf(wide, sink, write)
+  const columns = mapped.reads.map(({ id }, at) => `c${id} AS c${mapped.sinkIds[at]}`)
+  const fields = withFields(mapped.reads, change === undefined ? extra : [...extra, change])
+  const input = { name: INPUT, fields, columnsBy: 'id' } as const
+  const changes = { keyIds: updates.fields.map(({ id }) => id), isByRowId: false }
   return {
-    inputs: [
-      {
-        name: INPUT,
-        fields: withFields(mapped.reads, extra),
-        columnsBy: 'id',
-        ...(isChanged ? { changes: { keyIds: updates.fields.map(({ id }) => id), isByRowId: false } } : {}),
-      },
-    ],
+    inputs: [read === 'changes' ? { ...input, changes } : input],
     query: `SELECT ${[...columns, ...changeSql(write, change)].join(', ')} FROM ${INPUT}`,
-    ...(key.merge === undefined ? {} : { merge: key.merge }),
+    ...(merge === undefined ? {} : { merge }),
     isRepeatable: true,
-    isOneToOne: !isChanged && key.merge === undefined,
+    isOneToOne: read === 'appends' && write.mode === 'append',
     pairs: mapped.pairs.filter(([sourceId]) => !isChangeId(sourceId)),
-    missing: mapped.missing.filter(
-      ({ field }) => write.mode === 'append' || (!isChangeId(field.id) && field !== change),
-    ),
-    problems,
+    missing: mapped.missing.filter(({ field }) => write.mode === 'append' || belongsIntoSink(field, change)),
+    problems: [...mapped.problems, ...problems, ...updates.problems],
   }
 }
 
+interface CopyMerge extends MergeKey {
+  /** The column that says how a row changed: of the source's changes, or of a table that is a log of changes. */
+  readonly change: NestedField | undefined
+}
+
+function mergeOf({ fields }: Schema, sink: Schema, write: SinkWrite): CopyMerge {
+  const key = mergeKey(sink, write)
+  if (write.mode === 'append') return { ...key, change: undefined }
+  const change = fields.find(({ name, type }) => name === CHANGE_TYPE.name && type.kind === 'string')
+  if (write.mode === 'upsert' || change !== undefined) return { ...key, change }
+  return { ...key, change, problems: [...key.problems, NO_CHANGES] }
+}
+
 /** Why a mirror has nothing to apply. */
-export const NO_CHANGES =
+const NO_CHANGES =
   'a mirror needs to know which rows are deleted: read changes, or give rows a column _change_type ' +
   '(insert, update_after, update_before or delete)'
 
@@ -73,9 +77,9 @@ function isChangeId(id: number): boolean {
   return CHANGE_COLUMNS.some((column) => column.id === id)
 }
 
-/** The column that says how a row changed: of the source's changes, or of a table that is a log of changes. */
-function changeColumn({ fields }: Schema): NestedField | undefined {
-  return fields.find(({ name, type }) => name === CHANGE_TYPE.name && type.kind === 'string')
+/** Columns of a change say what happens to a row, and are no part of it. */
+function belongsIntoSink(field: NestedField, change: NestedField | undefined): boolean {
+  return !isChangeId(field.id) && field !== change
 }
 
 function changeSql({ mode }: SinkWrite, change: NestedField | undefined): string[] {

@@ -1,4 +1,4 @@
-import type { ReadMode, SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { ChangesRead } from '../../engines/engine.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'

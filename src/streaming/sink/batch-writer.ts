@@ -1,5 +1,7 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import type { AppendFromTask, Engine, EngineRunOptions, OutputSpec } from '../../engines/engine.ts'
+import type { AppendFromTask, Engine } from '../../engines/engine.ts'
+import type { EngineRunOptions } from '../../engines/run-options.ts'
+import type { OutputSpec } from '../../engines/output-spec.ts'
 import { requirePlain } from '../../iceberg/metadata/encryption.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'

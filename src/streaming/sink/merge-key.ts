@@ -1,4 +1,4 @@
-import type { SinkWrite } from '../../domain/pipeline-modes.ts'
+import type { SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'

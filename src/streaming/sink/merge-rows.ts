@@ -1,4 +1,4 @@
-import type { RowDeletesOutput } from '../../engines/engine.ts'
+import type { RowDeletesOutput } from '../../engines/output-spec.ts'
 import type { MergedRows, MergeTarget, RowMerge } from '../../engines/row-merge.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { deleteFrom } from '../../iceberg/io/delete-files.ts'

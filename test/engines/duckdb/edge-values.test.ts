@@ -1,7 +1,7 @@
 import { parquetReadObjects } from 'hyparquet'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { OutputSpec } from '../../../src/engines/engine.ts'
+import type { OutputSpec } from '../../../src/engines/output-spec.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import type { PartitionSpec, Transform } from '../../../src/iceberg/partitioning/partitioning.ts'
 import { applyTransform, formatTransform } from '../../../src/iceberg/partitioning/transforms.ts'

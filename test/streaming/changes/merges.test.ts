@@ -66,8 +66,10 @@ describe.each([2, 3] as const)('a batch that is merged by key into a sink of ver
     await drain(session)
     await lake.move([1, 5], 'moved')
     const request = { min_input_files: 2 }
-    pending.before = async () =>
-      void (await runCompaction({ ...lake, identifier: SINK, engine: shop.engine, request, operationId: 'op' }))
+    pending.before = async () => {
+      const { catalog } = lake
+      await runCompaction({ catalog, identifier: SINK, engine: shop.engine, request, operationId: 'op' })
+    }
     await drain(session)
     expect(pending.before).toBeUndefined()
     expect(await rowsOf(lake, SINK)).toEqual(lake.expected())

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
-import type { SinkWrite } from '../../../src/domain/pipeline-modes.ts'
+import type { SinkWrite } from '../../../src/domain/pipelines/modes.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { currentSchema } from '../../../src/iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../../src/iceberg/metadata/table.ts'

@@ -33,7 +33,7 @@ async function writeRandomly(lake: RealLake, random: Random): Promise<void> {
     case 5:
       return lake.move(ids, region)
     default:
-      return void (await compact(lake, TABLE))
+      return compact(lake, TABLE)
   }
 }
 

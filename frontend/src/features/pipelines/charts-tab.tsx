@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts'
+import { parseTriggerInterval } from '../../../../src/domain/pipelines/trigger-interval.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart/chart.tsx'
 import { useNow } from '../../time/relative-time.tsx'

@@ -1,4 +1,4 @@
-import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts'
+import { parseTriggerInterval } from '../../../../src/domain/pipelines/trigger-interval.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { rateOf, type Sample } from './monitor/sample.ts'
 

@@ -2,7 +2,7 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 
-import type { DeleteOutputSpec } from '../../engine.ts'
+import type { DeleteOutputSpec } from '../../output-spec.ts'
 import { quoteText, textList } from '../session/sql-text.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'

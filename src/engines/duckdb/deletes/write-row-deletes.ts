@@ -3,7 +3,7 @@ import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { writeDeletionVectors } from '../../../iceberg/puffin/deletion-vector-file.ts'
 import { PartitionScopes } from '../../../iceberg/scan/file-scope.ts'
-import type { RowDeletesOutput } from '../../engine.ts'
+import type { RowDeletesOutput } from '../../output-spec.ts'
 
 import type { ScanInput } from '../scan/inputs.ts'
 import { inputOfKey, positionKey, positionOfKey } from '../scan/position-deletes.ts'

@@ -2,7 +2,8 @@ import type { DuckDBValue } from '@duckdb/node-api'
 
 import type { Type } from '../../../iceberg/schema/types.ts'
 import { valueToText } from '../../../iceberg/values/json.ts'
-import type { EngineRunOptions, ReadTask } from '../../engine.ts'
+import type { ReadTask } from '../../engine.ts'
+import type { EngineRunOptions } from '../../run-options.ts'
 
 import type { DuckDbSession } from '../session/session.ts'
 import { requireReadable } from './read-checks.ts'

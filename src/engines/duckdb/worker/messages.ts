@@ -1,7 +1,7 @@
 import type { AppendFromTask, CompareTask, QueryBounds, QueryInput } from '../../engine.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { RelationShape, ResultColumn, UserSql } from '../../sql-sandbox.ts'
-import type { OutputSpec } from '../../engine.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 import type { SandboxBounds } from '../session/sandbox-settings.ts'
 
 /** An input whose files are all on this machine: pairs of location and path. */

@@ -7,15 +7,8 @@ import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
-import type {
-  AppendFromResult,
-  AppendFromTask,
-  CompareTask,
-  EngineRunOptions,
-  QueryAnswer,
-  QueryInput,
-  QueryTask,
-} from '../../engine.ts'
+import type { AppendFromResult, AppendFromTask, CompareTask, QueryAnswer, QueryInput, QueryTask } from '../../engine.ts'
+import type { EngineRunOptions } from '../../run-options.ts'
 import { cancelled, FairSlots, type LaneLoad } from '../../fair-slots.ts'
 import type { QueryComparison } from '../../query-comparison.ts'
 

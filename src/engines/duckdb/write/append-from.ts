@@ -2,7 +2,8 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
-import type { AppendFromResult, AppendFromTask, ChangesRead, EngineRunOptions, QueryInput } from '../../engine.ts'
+import type { AppendFromResult, AppendFromTask, ChangesRead, QueryInput } from '../../engine.ts'
+import type { EngineRunOptions } from '../../run-options.ts'
 
 import { CHANGE_ORDINAL, CHANGE_TYPE } from '../../../iceberg/changes/change-columns.ts'
 

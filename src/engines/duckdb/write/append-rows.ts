@@ -1,6 +1,8 @@
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
-import type { AppendTask, EngineRunOptions, OutputSpec } from '../../engine.ts'
+import type { AppendTask } from '../../engine.ts'
+import type { EngineRunOptions } from '../../run-options.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 
 import type { DuckDbRun } from '../session/session.ts'
 import { placeFiles } from './output-files.ts'

@@ -6,7 +6,7 @@ import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 import type { NestedField, PrimitiveType, Value } from '../../../iceberg/schema/types.ts'
 import { compareValues } from '../../../iceberg/values/values.ts'
-import type { OutputSpec } from '../../engine.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 
 import type { CopiedFile } from './copy-writer.ts'
 import type { DuckDbRun } from '../session/session.ts'

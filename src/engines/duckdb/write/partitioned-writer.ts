@@ -1,7 +1,7 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
 import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
-import type { OutputSpec } from '../../engine.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 
 import { copyRows } from './copy-writer.ts'
 import type { CopyRequest } from './copy-writer.ts'

@@ -1,7 +1,7 @@
 import { numberIn } from '../../../components/form/number-in.ts'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
-import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/trigger-interval.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
 import { pipelines } from '../../../strings/pipelines.ts'
 import type { StartForm } from './form.ts'

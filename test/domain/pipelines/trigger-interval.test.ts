@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_TRIGGER_MS, MIN_TRIGGER_MS, parseTriggerInterval } from '../../src/domain/trigger-interval.ts'
-import { runs } from '../support/effort.ts'
+import { MAX_TRIGGER_MS, MIN_TRIGGER_MS, parseTriggerInterval } from '../../../src/domain/pipelines/trigger-interval.ts'
+import { runs } from '../../support/effort.ts'
 
 describe('trigger intervals', () => {
   it.each([

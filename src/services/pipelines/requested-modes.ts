@@ -1,0 +1,33 @@
+import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import type { CopyModes } from '../../streaming/query/copy-query.ts'
+import { refuse } from '../../streaming/run/start-checks.ts'
+import type { CompiledVersion } from './pipeline-deps.ts'
+
+/**
+ * What a pipeline reads and how it writes, as a request says; undefined when its version says it. `INVALID_REQUEST` with the field that
+ * is missing or must not be given.
+ */
+export function requestedModes(
+  request: StartPipelineRequest,
+  version: CompiledVersion | undefined,
+): CopyModes | undefined {
+  return version === undefined ? copyModes(request) : refuseModes(request)
+}
+
+function copyModes({ read = 'appends', write = 'append', key }: StartPipelineRequest): CopyModes {
+  if (write !== 'append') {
+    if (key === undefined) throw refuse('INVALID_REQUEST', 'key', `is required to write with "${write}"`)
+    return { read, write: { mode: write, key } }
+  }
+  if (key !== undefined && read === 'appends') {
+    throw refuse('INVALID_REQUEST', 'key', 'is for pipelines that write with "upsert" or "mirror", or read "changes"')
+  }
+  return { read, write: { mode: write }, updateKey: key }
+}
+
+/** A version defines what its sources read and how its sink is written. */
+function refuseModes(request: StartPipelineRequest): undefined {
+  const given = (['read', 'write', 'key'] as const).find((field) => request[field] !== undefined)
+  if (given === undefined) return undefined
+  throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
+}
