@@ -73,22 +73,36 @@ export async function openStreamingLab(folder: string, type: 'hadoop' | 'sql'): 
 }
 
 /** Makes an empty table of events. */
-export async function makeTable({ catalog }: StreamingLab, name: string): Promise<void> {
-  await catalog.createTable({ namespace: ['b'], name }, { schema: SCHEMA })
+export async function makeTable(
+  { catalog }: StreamingLab,
+  name: string,
+  properties: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await catalog.createTable({ namespace: ['b'], name }, { schema: SCHEMA, properties })
+}
+
+/** Rows to append, numbered from `first`. */
+export interface AppendedRows {
+  readonly first: number
+  readonly files: number
+  /** Of each file. */
+  readonly rows: number
+  /** SQL of the id of row `i`; default: its number. */
+  readonly id?: string
 }
 
 /** Commits so many files of so many rows as one snapshot. */
 export async function append(
   { catalog, engine }: StreamingLab,
   name: string,
-  { first, files, rows }: { readonly first: number; readonly files: number; readonly rows: number },
+  { first, files, rows, id = 'i' }: AppendedRows,
 ): Promise<void> {
   const table = await catalog.loadTable({ namespace: ['b'], name })
   const { metadata, io } = table
   const written: DataFile[] = []
   for (let file = 0; file < files; file += 1) {
     const from = first + file * rows
-    const query = `SELECT i::BIGINT AS c1, TIMESTAMPTZ '2026-01-01 00:00:00+00' + to_seconds(i * 37) AS c2,
+    const query = `SELECT (${id})::BIGINT AS c1, TIMESTAMPTZ '2026-01-01 00:00:00+00' + to_seconds(i * 37) AS c2,
       ['view', 'click', 'purchase', 'refund'][1 + (i % 4)::INT] AS c3, (hash(i) % 100000)::BIGINT AS c4,
       ((hash(i, 1) % 1000000) / 100)::DECIMAL(10, 2) AS c5 FROM range(${from}, ${from + rows}) t(i)`
     const output = {
@@ -111,6 +125,8 @@ export interface PipelineOptions {
   readonly sink: string
   readonly trigger: string
   readonly files: number
+  /** Further fields of the request. */
+  readonly more?: Readonly<Record<string, unknown>>
 }
 
 /** Starts a pipeline that makes its sink; answers its id. */
@@ -122,6 +138,7 @@ export async function startPipeline({ service }: StreamingLab, options: Pipeline
     trigger_interval: options.trigger,
     create_sink_table: true,
     max_files_per_batch: options.files,
+    ...options.more,
   })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
   return (answer.body['pipeline'] as { id: string }).id

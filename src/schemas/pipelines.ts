@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SCHEMA_CHANGES } from '../domain/pipelines/modes.ts'
 import { keyColumns, readMode, writeMode } from './node-types.ts'
 import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
 import { ENGINES } from './tables/maintenance.ts'
@@ -28,6 +29,10 @@ export const startPipelineRequest = z
     key: keyColumns.optional().meta({
       description:
         'Columns that identify a row: of the sink for upsert and mirror; where changes are appended, those by which an inserted and a deleted row are an update',
+    }),
+    on_schema_change: z.enum(SCHEMA_CHANGES).optional().meta({
+      description:
+        'When the source has a column that the sink lacks: fail waits until someone adds it, ignore leaves it out, add adds it to the sink. Default: add for a sink that a pipeline created, else fail',
     }),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
@@ -114,6 +119,9 @@ export const pipeline = z
     read: readMode.nullable().meta({ description: 'Null: its version says what each source reads' }),
     write: writeMode.nullable().meta({ description: 'Null: its version says how rows are written' }),
     key: z.array(z.string()).nullable(),
+    on_schema_change: z.enum(SCHEMA_CHANGES).nullable().meta({
+      description: 'Null: add for a sink that a pipeline created, else fail',
+    }),
     create_sink_table: z.boolean(),
     max_files_per_batch: count,
     max_bytes_per_batch: bytes,

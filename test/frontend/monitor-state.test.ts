@@ -54,6 +54,7 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     read: 'appends',
     write: 'append',
     key: null,
+    on_schema_change: null,
     create_sink_table: false,
     max_files_per_batch: 1000,
     max_bytes_per_batch: 1024,

@@ -13,6 +13,12 @@ export const WRITE_MODES = ['append', 'upsert', 'mirror'] as const
 /** One of {@link WRITE_MODES}. */
 export type WriteMode = (typeof WRITE_MODES)[number]
 
+/** What a pipeline does about a column that its source gets: wait until the sink has it, leave it out, or add it to the sink. */
+export const SCHEMA_CHANGES = ['fail', 'ignore', 'add'] as const
+
+/** One of {@link SCHEMA_CHANGES}. */
+export type SchemaChange = (typeof SCHEMA_CHANGES)[number]
+
 /** How rows get into a sink; `key` names the columns of the sink that identify a row. */
 export type SinkWrite =
   | { readonly mode: 'append' }

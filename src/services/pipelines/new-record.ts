@@ -71,6 +71,7 @@ function optionsOf(request: StartPipelineRequest, modes: CopyModes | undefined):
     onDelete: request.on_delete ?? 'fail',
     ...(modes === undefined ? {} : { read: modes.read, write: modes.write }),
     ...(modes?.updateKey === undefined ? {} : { updateKey: modes.updateKey }),
+    ...(modes?.onSchemaChange === undefined ? {} : { onSchemaChange: modes.onSchemaChange }),
     createSinkTable: request.create_sink_table ?? false,
     maxFilesPerBatch: request.max_files_per_batch ?? DEFAULT_MAX_FILES,
     maxBytesPerBatch: request.max_bytes_per_batch ?? DEFAULT_MAX_BYTES,

@@ -14,20 +14,25 @@ export function requestedModes(
   return version === undefined ? copyModes(request) : refuseModes(request)
 }
 
-function copyModes({ read = 'appends', write = 'append', key }: StartPipelineRequest): CopyModes {
+function copyModes({
+  read = 'appends',
+  write = 'append',
+  key,
+  on_schema_change: onSchemaChange,
+}: StartPipelineRequest): CopyModes {
   if (write !== 'append') {
     if (key === undefined) throw refuse('INVALID_REQUEST', 'key', `is required to write with "${write}"`)
-    return { read, write: { mode: write, key } }
+    return { read, write: { mode: write, key }, onSchemaChange }
   }
   if (key !== undefined && read === 'appends') {
     throw refuse('INVALID_REQUEST', 'key', 'is for pipelines that write with "upsert" or "mirror", or read "changes"')
   }
-  return { read, write: { mode: write }, updateKey: key }
+  return { read, write: { mode: write }, updateKey: key, onSchemaChange }
 }
 
 /** A version defines what its sources read and how its sink is written. */
 function refuseModes(request: StartPipelineRequest): undefined {
-  const given = (['read', 'write', 'key'] as const).find((field) => request[field] !== undefined)
+  const given = (['read', 'write', 'key', 'on_schema_change'] as const).find((field) => request[field] !== undefined)
   if (given === undefined) return undefined
   throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
 }

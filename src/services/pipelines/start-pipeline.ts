@@ -181,6 +181,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
         run_id: runId,
         source_table: sources.join(', '),
         sink_table: sinkTable,
+        ...writeDetails(pipeline.options),
         ...(pipeline.versionId === undefined ? {} : { version_id: pipeline.versionId }),
         ...(pipeline.environment === undefined ? {} : { environment: pipeline.environment }),
       }
@@ -197,6 +198,12 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       throw refuse('CONFLICT', 'sink_table', { what: `${taken}, or on the checkpoint`, cause: error })
     throw error
   }
+}
+
+/** How rows get into the sink, where they are not only added. */
+function writeDetails({ read, write }: PipelineRecord['options']): Readonly<Record<string, string>> {
+  if (write === undefined || write.mode === 'append') return read === 'changes' ? { read } : {}
+  return { read: read ?? 'appends', write: write.mode, key: write.key.join(', ') }
 }
 
 /** Refuses a version that left its environment while the start was checked. */

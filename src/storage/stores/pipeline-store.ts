@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { RunEnvironment } from '../../domain/environments.ts'
-import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
+import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { PipelineProgress } from '../../schemas/pipelines.ts'
 import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
 import { decodeOptional } from '../nullable.ts'
@@ -24,6 +24,8 @@ export interface PipelineOptions {
   readonly write?: SinkWrite
   /** Columns by which an inserted and a deleted row are an update, where changes are appended. */
   readonly updateKey?: readonly string[]
+  /** What happens when its source gets a column; absent: it depends on who created the sink. */
+  readonly onSchemaChange?: SchemaChange
   readonly createSinkTable: boolean
   readonly maxFilesPerBatch: number
   readonly maxBytesPerBatch: number

@@ -1,4 +1,4 @@
-import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
+import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
 import { CHANGE_COLUMNS, CHANGE_TYPE } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
@@ -13,6 +13,8 @@ export interface CopyModes {
   readonly write: SinkWrite
   /** Columns of the source by which an inserted and a deleted row are an update; default: none are. */
   readonly updateKey?: readonly string[] | undefined
+  /** See {@link BatchQuery.onSchemaChange}. */
+  readonly onSchemaChange?: SchemaChange | undefined
 }
 
 const INPUT = 'source_rows'
@@ -20,11 +22,12 @@ const PLAIN: CopyModes = { read: 'appends', write: { mode: 'append' } }
 
 /** Copies every row of one source, or every change; columns are matched as {@link mapColumns} says. */
 export function copyQuery(modes: CopyModes = PLAIN): BatchQuery {
-  const { read, write } = modes
+  const { read, write, onSchemaChange } = modes
   const isPlain = read === 'appends' && write.mode === 'append'
   return {
     reads: [read],
     write,
+    onSchemaChange,
     compile: (schemas) => compile(schemas, modes),
     ...(isPlain ? { sparkBatch: sparkCopy } : {}),
   }

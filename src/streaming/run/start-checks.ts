@@ -206,7 +206,7 @@ async function requireFitting(
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
   const compiled = await query.compile({ sources: schemas, sink: schema, known: [] })
-  const problem = compileProblem(compiled, sink) ?? (compiled.merge && mergeProblem(sink))
+  const problem = compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
   if (compiled.merge !== undefined) await requireUniqueKeys(engine, sink, compiled.merge)
 }

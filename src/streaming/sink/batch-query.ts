@@ -1,4 +1,4 @@
-import type { ReadMode, SinkWrite } from '../../domain/pipelines/modes.ts'
+import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { ChangesRead } from '../../engines/engine.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
@@ -40,7 +40,7 @@ export interface CompiledBatch {
   readonly isUntrusted?: boolean
   /** Which columns stay paired even after a rename; empty when that does not apply. */
   readonly pairs: readonly ColumnPair[]
-  /** Columns of the sources that the sink lacks; they are added to a sink that follows its source, otherwise the pipeline waits. */
+  /** Columns of the sources that the sink lacks; see {@link BatchQuery.onSchemaChange}. */
   readonly missing: readonly SourceColumn[]
   /** Readable reasons why the batch cannot be written; empty when it can. */
   readonly problems: readonly string[]
@@ -76,6 +76,8 @@ export interface BatchQuery {
   readonly reads?: readonly ReadMode[]
   /** Default: append. */
   readonly write?: SinkWrite
+  /** What happens to {@link CompiledBatch.missing}; default: `add` for a sink that a pipeline created, else `fail`. */
+  readonly onSchemaChange?: SchemaChange | undefined
   /** Replaces a text that contains a secret of the query; for messages of errors. */
   readonly hide?: (text: string) => string
   /** Throws `PipelineStopped` when the query can never run again. */

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { SchemaChange } from '../../domain/pipelines/modes.ts'
 import { commitTable } from '../../catalog/commit-table.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
@@ -30,9 +31,13 @@ export interface FittedBatch {
 }
 
 /** Why no batch can be written for these schemas; undefined when it can. */
-export function compileProblem({ missing, problems }: CompiledBatch, sink: Table): string | undefined {
+export function compileProblem(
+  { missing, problems }: CompiledBatch,
+  sink: Table,
+  onSchemaChange?: SchemaChange,
+): string | undefined {
   const reasons = [...problems]
-  if (missing.length > 0 && !followsSource(sink)) {
+  if (missing.length > 0 && (onSchemaChange ?? usualChange(sink)) === 'fail') {
     const names = missing.map(({ path }) => path).join(', ')
     reasons.push(`the sink has no column ${names} of the source: add it to ${formatIdentifier(sink.identifier)}`)
   }
@@ -40,14 +45,15 @@ export function compileProblem({ missing, problems }: CompiledBatch, sink: Table
 }
 
 /**
- * Compiles the query for the current tables, and for columns that the sources dropped after the rows were written. A sink that a pipeline created gets the new columns of its source. Throws
+ * Compiles the query for the current tables, and for columns that the sources dropped after the rows were written. New columns of a source are added to the sink as the query says. Throws
  * `IncompatibleSchemas` when rows cannot be written without losing values.
  */
 export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
   const compiled = await compile(request)
-  const problem = compileProblem(compiled, request.sink)
+  const { onSchemaChange } = request.query
+  const problem = compileProblem(compiled, request.sink, onSchemaChange)
   if (problem !== undefined) throw new IncompatibleSchemas(problem)
-  if (compiled.missing.length === 0) return { compiled, sink: request.sink }
+  if (compiled.missing.length === 0 || onSchemaChange === 'ignore') return { compiled, sink: request.sink }
   for (const { path, field } of compiled.missing) {
     await commitTable(request.catalog, request.sink.identifier, async (fresh) => {
       const { requirements, updates } = addColumn(fresh.metadata, {
@@ -60,7 +66,7 @@ export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
   }
   const sink = await request.catalog.loadTable(request.sink.identifier)
   const again = await compile({ ...request, sink })
-  const rest = compileProblem(again, sink) ?? again.missing.map(({ path }) => path).join(', ')
+  const rest = compileProblem(again, sink, onSchemaChange) ?? again.missing.map(({ path }) => path).join(', ')
   if (rest !== '') throw new IncompatibleSchemas(`the sink does not fit its source: ${rest}`)
   return { compiled: again, sink }
 }
@@ -94,6 +100,6 @@ async function compileFor({ query, sink, known }: FitRequest, sources: readonly 
   return { ...compiled, missing: compiled.missing.filter(({ field }) => !dropped.has(field.id)) }
 }
 
-function followsSource({ metadata }: Table): boolean {
-  return metadata.properties[FOLLOWS_SOURCE] === 'true'
+function usualChange({ metadata }: Table): SchemaChange {
+  return metadata.properties[FOLLOWS_SOURCE] === 'true' ? 'add' : 'fail'
 }

@@ -30,6 +30,7 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     warnings: record.warnings,
     on_delete: record.options.onDelete,
     ...modesView(record),
+    on_schema_change: record.options.onSchemaChange ?? null,
     create_sink_table: record.options.createSinkTable,
     max_files_per_batch: record.options.maxFilesPerBatch,
     max_bytes_per_batch: record.options.maxBytesPerBatch,

@@ -87,6 +87,31 @@ describe.each([2, 3] as const)('a batch that is merged by key into a sink of ver
     expect(ones).toEqual([{ id: 1, region: 'moved' }])
   })
 
+  it('searches only files whose bounds have one of its keys', async () => {
+    const { lake } = await interruptedLake(formatVersion)
+    const searched: number[] = []
+    const engine = overriddenEngine(shop.engine, {
+      async openRowMerge(task, options) {
+        const merge = await shop.engine.openRowMerge(task, options)
+        const mergeInto: typeof merge.mergeInto = async (target, more) => {
+          const merged = await merge.mergeInto(target, more)
+          searched.push(merged.searchedFiles)
+          return merged
+        }
+        return { rows: merge.rows, mergeInto, close: () => merge.close() }
+      },
+    })
+    const session = await openMirror(lake, { ...LINK, engine })
+    for (let n = 0; n < 3; n += 1) {
+      await lake.append(5, 'us')
+      await drain(session)
+    }
+    await lake.move([6, 8], 'moved')
+    await drain(session)
+    expect(searched).toEqual([0, 0, 0, 1])
+    expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
+  })
+
   it('is in the sink once, and leaves no file, whichever call fails', { timeout: 900_000 }, async () => {
     let failures = 0
     for (let failing = 1; ; failing += isLongRun ? 1 : 29) {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
+import { addColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { until } from '../../support/waiting.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
 
@@ -42,6 +44,22 @@ const untilFailed = (id: string) =>
 
 const json = (id: number, name: string | null) => JSON.stringify({ id: String(id), name })
 
+const graph = (source: object, sink: object, ...steps: (readonly [string, object])[]) => {
+  const nodes = [['iceberg-source', source] as const, ...steps, ['iceberg-sink', sink] as const]
+  return {
+    name: `graph ${crypto.randomUUID()}`,
+    nodes: nodes.map(([type, config], at) => ({ id: `n${at}`, type, config })),
+    edges: nodes.slice(1).map((_, at) => ({ id: `e${at}`, source: `n${at}`, target: `n${at + 1}` })),
+  }
+}
+
+async function validate(body: object) {
+  const made = await lab.service.post('/api/pipeline-defs', body)
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  const path = `/api/pipeline-defs/${made.body.definition.id}/versions/${made.body.version.id}`
+  return { path, version: made.body.version.id, ...(await lab.service.post(`${path}/validate`, {})).body }
+}
+
 describe('a pipeline that mirrors changes', () => {
   it('applies inserts, updates and deletes, and says how many', async () => {
     await lab.createTable('s.orders', COLUMNS)
@@ -84,6 +102,25 @@ describe('a pipeline that upserts', () => {
     await untilRows('last', Array.from({ length: 100 }, (_, at) => json(at, `d${19900 + at}`)).sort())
   })
 
+  it('keeps the last row also behind filters and computed columns', async () => {
+    await lab.createTable('s.order', COLUMNS)
+    await lab.createTable('s.order_sink', COLUMNS)
+    const many = (from: string) => `SELECT i % 100 AS c1, '${from}' || i AS c2 FROM range(40000) t(i)`
+    await lab.append('s.order', many('a'), many('b'))
+    await lab.append('s.order', many('c'))
+    const { version } = await validate(
+      graph(
+        { table: 's.order' },
+        { table: 's.order_sink', write: 'upsert', key: ['id'] },
+        ['filter', { condition: "name NOT LIKE 'a1%'" }],
+        ['select', { columns: [{ name: 'id' }, { name: 'name', expression: 'upper(name)' }] }],
+        ['sql', { query: 'SELECT * FROM input WHERE id < 90' }],
+      ),
+    )
+    expect((await post({ version_id: version, checkpoint_location: 'cp/order' })).status).toBe(200)
+    await untilRows('order', Array.from({ length: 90 }, (_, at) => json(at, `C${39900 + at}`)).sort())
+  })
+
   it('keeps rows that the source deletes', async () => {
     await lab.createTable('s.kept', COLUMNS)
     await lab.append('s.kept', numbered(0, 3))
@@ -92,6 +129,34 @@ describe('a pipeline that upserts', () => {
     await deleteRow(lab, 's.kept', 1)
     await lab.append('s.kept', "SELECT 2::BIGINT AS c1, 'two' AS c2")
     await untilRows('kept', [json(0, 'n0'), json(1, 'n1'), json(2, 'two')])
+  })
+})
+
+describe('a column that the source gets', () => {
+  it.each(['fail', 'ignore', 'add'] as const)('is treated as on_schema_change says (%s)', async (change) => {
+    const name = `wide_${change}`
+    await lab.createTable(`s.${name}`, COLUMNS)
+    await lab.createTable(`s.${name}_sink`, COLUMNS)
+    await lab.append(`s.${name}`, numbered(0, 2))
+    const id = await start(name, { write: 'upsert', key: ['id'], on_schema_change: change, create_sink_table: false })
+    await untilRows(name, [json(0, 'n0'), json(1, 'n1')])
+    const table = await lab.load(`s.${name}`)
+    await commitTable(lab.catalog(), table.identifier, async ({ metadata }) => ({
+      ...addColumn(metadata, { name: 'note', type: { kind: 'string' } }),
+      writtenFiles: [],
+    }))
+    await lab.append(`s.${name}`, "SELECT 1::BIGINT AS c1, 'one' AS c2, 'new' AS c3")
+    if (change === 'fail') {
+      const error = await until(async () => (await status(id)).error, 'the pipeline waits')
+      expect(error).toMatchObject({ code: 'INCOMPATIBLE_SCHEMAS', message: expect.stringContaining('note') })
+      return
+    }
+    const row = { id: '1', name: 'one', ...(change === 'add' ? { note: 'new' } : {}) }
+    const others = { id: '0', name: 'n0', ...(change === 'add' ? { note: null } : {}) }
+    await untilRows(
+      name,
+      [others, row].map((one) => JSON.stringify(one)),
+    )
   })
 })
 
@@ -111,22 +176,6 @@ describe('a pipeline that appends changes', () => {
 })
 
 describe('a graph that follows changes', () => {
-  const graph = (source: object, sink: object, ...steps: (readonly [string, object])[]) => {
-    const nodes = [['iceberg-source', source] as const, ...steps, ['iceberg-sink', sink] as const]
-    return {
-      name: `graph ${crypto.randomUUID()}`,
-      nodes: nodes.map(([type, config], at) => ({ id: `n${at}`, type, config })),
-      edges: nodes.slice(1).map((_, at) => ({ id: `e${at}`, source: `n${at}`, target: `n${at + 1}` })),
-    }
-  }
-
-  async function validate(body: object) {
-    const made = await lab.service.post('/api/pipeline-defs', body)
-    expect(made.status, JSON.stringify(made.body)).toBe(201)
-    const path = `/api/pipeline-defs/${made.body.definition.id}/versions/${made.body.version.id}`
-    return { path, version: made.body.version.id, ...(await lab.service.post(`${path}/validate`, {})).body }
-  }
-
   it('filters and computes, and mirrors the rest into a sink that it creates', async () => {
     await lab.createTable('s.g', COLUMNS)
     await lab.append('s.g', numbered(0, 10))
