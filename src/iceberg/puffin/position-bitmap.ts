@@ -53,15 +53,17 @@ export class PositionBitmap {
 
   /** The union of several sets. */
   static union(bitmaps: readonly PositionBitmap[]): PositionBitmap {
-    const filled = bitmaps.filter((bitmap) => bitmap.cardinality > 0)
-    if (filled.length === 1 && filled[0] !== undefined) return filled[0]
-    const all = new Float64Array(filled.reduce((sum, bitmap) => sum + bitmap.cardinality, 0))
-    let at = 0
-    for (const bitmap of filled) {
-      all.set(bitmap.toArray(), at)
-      at += bitmap.cardinality
-    }
-    return PositionBitmap.of(all)
+    const byBase = Map.groupBy(
+      bitmaps.flatMap(({ chunks }) => chunks),
+      ({ base }) => base,
+    )
+    const united = [...byBase].map(([base, chunks]): BitmapChunk => {
+      const [first, ...others] = chunks.map(({ container }) => container)
+      return first !== undefined && others.length === 0
+        ? { base, container: first }
+        : { base, container: unionOf(chunks) }
+    })
+    return new PositionBitmap(united.sort((a, b) => a.base - b.base))
   }
 
   /** Whether the set holds a position. */
@@ -97,6 +99,15 @@ export class PositionBitmap {
     })
     return positions
   }
+}
+
+function unionOf(chunks: readonly BitmapChunk[]): Container {
+  const isIn = new Uint8Array(CHUNK_SIZE)
+  for (const { container } of chunks) forEachContainerRange(container, (start, end) => isIn.fill(1, start, end))
+  const values = new Uint16Array(CHUNK_SIZE)
+  let used = 0
+  for (let value = 0; value < CHUNK_SIZE; value += 1) if (isIn[value] === 1) values[used++] = value
+  return containerOf(values.slice(0, used))
 }
 
 function requirePosition(position: number): void {

@@ -1,6 +1,9 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import { isDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
+import { PositionBitmap } from '../../../iceberg/puffin/position-bitmap.ts'
+import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
 import { writeDeletionVectors } from '../../../iceberg/puffin/deletion-vector-file.ts'
 import { PartitionScopes } from '../../../iceberg/scan/file-scope.ts'
 import type { RowDeletesOutput } from '../../output-spec.ts'
@@ -17,8 +20,10 @@ import { writePositionDeletes } from './write-position-deletes.ts'
 export interface RowDeletes {
   /** Temporary table with the rows: column `k`, ascending, each once ({@link positionKey}). */
   readonly table: string
-  /** Temporary table with the positions that older deletes remove, also column `k`; vectors include them. */
+  /** Temporary table with the positions that older deletes remove, also column `k`; new vectors include them. */
   readonly older: string
+  /** Older vectors that are not in the table, by the number of their data file; new ones include them. */
+  readonly vectors?: ReadonlyMap<number, PositionBitmap>
   /** The data files with rows to delete, ascending by their numbers. */
   readonly affected: readonly ScanInput[]
   readonly output: RowDeletesOutput
@@ -52,15 +57,20 @@ export async function countByInput(run: DuckDbRun, table: string): Promise<Reado
 /** One Puffin file with a vector of each affected data file. */
 async function writeVectors(
   { run, io }: StageContext,
-  { table, older, affected, output }: RowDeletes,
+  { table, older, vectors: known, affected, output }: RowDeletes,
 ): Promise<readonly WrittenRowDeletes[]> {
-  const hasOlder = affected.some(({ task }) => task.deletes.some(({ file }) => file.content === 'position-deletes'))
+  const isInTable = ({ file }: DeleteFileRef): boolean =>
+    file.content === 'position-deletes' && !(known !== undefined && isDeletionVector(file))
+  const hasOlder = affected.some(({ task }) => task.deletes.some(isInTable))
   const olderRows = `
     SELECT k FROM ${older} AS d WHERE ${inputOfKey('k')} IN (SELECT DISTINCT ${inputOfKey('k')} FROM ${table})`
   const bitmaps = await readBitmaps(run, `SELECT k FROM ${table}${hasOlder ? ` UNION ${olderRows}` : ''}`)
   const vectors = affected.flatMap((input) => {
-    const positions = bitmaps.get(input.index)
-    return positions === undefined ? [] : [{ file: input.file, positions }]
+    const [positions, before] = [bitmaps.get(input.index), known?.get(input.index)]
+    if (positions === undefined) return []
+    return [
+      { file: input.file, positions: before === undefined ? positions : PositionBitmap.union([before, positions]) },
+    ]
   })
   const [first] = affected
   if (first === undefined || vectors.length < affected.length) {

@@ -23,6 +23,7 @@ import { placeFiles } from '../write/output-files.ts'
 import { writeRows } from '../write/partitioned-writer.ts'
 import { INCOMING, loadIncoming } from './incoming-rows.ts'
 import { filesWithKeys } from './key-bounds.ts'
+import { readVectors, removeDeleted, type Vectors, withoutVectors } from './live-matches.ts'
 
 /** Rows of a query that wait in files of this machine. */
 export interface WaitingRows {
@@ -100,11 +101,13 @@ class Merge {
   async run(): Promise<MergedRows> {
     const searched = await filesWithKeys(this.#run, this.#target.inputs, { table: INCOMING, columns: this.#keys })
     const inputs = await openInputs(this.#context, searched, `${this.#prefix}_d`)
-    await this.#find(inputs)
+    const vectors = await readVectors(this.#target.io, inputs)
+    await this.#find(withoutVectors(inputs))
+    await removeDeleted(this.#run, this.#found, vectors)
     const counts = await this.#count()
     const files = await this.#write(counts)
     try {
-      const { deletes, affected } = await this.#delete(inputs)
+      const { deletes, affected } = await this.#delete(inputs, vectors)
       const { rowsInserted, rowsUpdated, rowsDeleted } = counts
       const changedFiles = affected.map(({ task }) => task)
       return { files, deletes, changedFiles, rowsInserted, rowsUpdated, rowsDeleted, searchedFiles: inputs.length }
@@ -192,14 +195,16 @@ class Merge {
   /** Writes the deletes of the rows that were found. */
   async #delete(
     inputs: readonly ScanInput[],
+    vectors: Vectors,
   ): Promise<{ readonly deletes: readonly DataFile[]; readonly affected: readonly ScanInput[] }> {
     const counts = await countByInput(this.#run, this.#found)
     const affected = inputs.filter(({ index }) => counts.has(index))
     const { deletes: output, io } = this.#target
-    const written = await writeRowDeletes(this.#context, { table: this.#found, older: this.#older, affected, output })
+    const rows = { table: this.#found, older: this.#older, vectors, affected, output }
+    const written = await writeRowDeletes(this.#context, rows)
     const deletes = written.map(({ file }) => file)
     try {
-      await this.#requireDeleted(written, counts)
+      await this.#requireDeleted(written, { counts, vectors })
       return { deletes, affected }
     } catch (error) {
       await deleteFrom(io, [...new Set(deletes.map(({ filePath }) => filePath))])
@@ -208,9 +213,9 @@ class Merge {
   }
 
   /** The new deletes must have exactly the rows found, and vectors the older positions besides. */
-  async #requireDeleted(written: readonly WrittenRowDeletes[], counts: ReadonlyMap<number, number>): Promise<void> {
+  async #requireDeleted(written: readonly WrittenRowDeletes[], { counts, vectors }: ExpectedDeletes): Promise<void> {
     const isVector = this.#target.deletes.kind === 'vectors'
-    const older = isVector && written.length > 0 ? await this.#olderCounts(written) : 0
+    const older = isVector && written.length > 0 ? await this.#olderCounts(written, vectors) : 0
     const expected = [...counts.values()].reduce((sum, rows) => sum + rows, 0) + older
     const found = written.reduce((sum, { file }) => sum + file.recordCount, 0)
     if (found === expected) return
@@ -220,15 +225,25 @@ class Merge {
     )
   }
 
-  async #olderCounts(written: readonly WrittenRowDeletes[]): Promise<number> {
+  async #olderCounts(written: readonly WrittenRowDeletes[], vectors: Vectors): Promise<number> {
     const about = written.flatMap((deletes) => deletes.about)
-    if (!about.some(({ task }) => task.deletes.some(({ file }) => file.content === 'position-deletes'))) return 0
+    const inVectors = about.reduce((sum, { index }) => sum + (vectors.get(index)?.cardinality ?? 0), 0)
+    const hasFiles = withoutVectors(about).some(({ task }) =>
+      task.deletes.some(({ file }) => file.content === 'position-deletes'),
+    )
+    if (!hasFiles) return inVectors
     const numbers = about.map(({ index }) => index).join(', ')
     const [row] = await this.#run.rows(
       `SELECT count(*) AS n FROM ${this.#older} WHERE ${inputOfKey('k')} IN (${numbers})`,
     )
-    return Number(row?.['n'] ?? 0)
+    return inVectors + Number(row?.['n'] ?? 0)
   }
+}
+
+interface ExpectedDeletes {
+  /** Rows that were found in each data file. */
+  readonly counts: ReadonlyMap<number, number>
+  readonly vectors: Vectors
 }
 
 interface MergeCounts {
