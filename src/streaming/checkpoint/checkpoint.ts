@@ -25,6 +25,8 @@ export interface CheckpointOwner {
   readonly pipelineId: string
   readonly sources: readonly TableStamp[]
   readonly sink: TableStamp
+  /** Whether positions in the first snapshot count its files by age, and not in manifest order. */
+  readonly countsByAge: boolean
 }
 
 /** A planned batch: how far each source is read once the batch is done. */
@@ -100,12 +102,13 @@ export class Checkpoint {
     await this.#createOnce('metadata', `{"id":${JSON.stringify(queryId)}}`)
   }
 
-  async writeOwner({ pipelineId, sources, sink }: CheckpointOwner): Promise<void> {
+  async writeOwner({ pipelineId, sources, sink, countsByAge }: CheckpointOwner): Promise<void> {
     const json = {
       version: OWNER_VERSION,
       pipeline_id: pipelineId,
       sources: sources.map(stampToJson),
       sink: stampToJson(sink),
+      ...(countsByAge ? { counts_by_age: true } : {}),
     }
     await this.#io.write(`${this.location}/${OWNER_FILE}`, encode(stringifyJson(json)))
   }
@@ -246,5 +249,6 @@ function readOwner(json: JsonObject): CheckpointOwner {
     pipelineId: requireString(json, 'pipeline_id', OWNER_FILE),
     sources: sources.map((source) => stampFromJson(asObject(source, OWNER_FILE), OWNER_FILE)),
     sink: stampFromJson(requireObject(json, 'sink', OWNER_FILE), OWNER_FILE),
+    countsByAge: json['counts_by_age'] === true,
   }
 }

@@ -4,6 +4,7 @@ import type { Checkpoint, CheckpointState, LoggedBatch } from '../checkpoint/che
 import { footprintOf } from '../source/expired-history.ts'
 import { mismatch, PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
+import type { BatchQuery } from '../sink/batch-query.ts'
 import { readSinkState } from '../sink/progress.ts'
 import { requireLoggedOffsets, requireWritten } from './sink-evidence.ts'
 import type { SinkState } from '../sink/progress.ts'
@@ -49,9 +50,13 @@ export async function recover(request: RecoverRequest): Promise<Recovered> {
   await checkpoint.begin(spec.queryId)
   if (state.owner === undefined) await writeOwner(request)
   const { latest } = state
-  if (latest !== undefined && latest.batchId >= sink.lastBatch) return fromCheckpoint(request, state, latest)
-  if (sink.lastBatch >= 0) return fromSink(request, state, sink)
-  return fromBeginning(request, state, sink)
+  if (latest === undefined && sink.lastBatch < 0) return fromBeginning(request, state, sink)
+  const recovered =
+    latest !== undefined && latest.batchId >= sink.lastBatch
+      ? await fromCheckpoint(request, state, latest)
+      : await fromSink(request, state, sink)
+  requireSameOrder(spec, recovered, sink.progress?.countsByAge ?? state.owner?.countsByAge ?? false)
+  return recovered
 }
 
 /**
@@ -176,7 +181,23 @@ async function writeOwner({ spec, checkpoint, sources, sink }: RecoverRequest): 
     pipelineId: spec.pipelineId,
     sources: sources.map(stampOf),
     sink: stampOf(sink),
+    countsByAge: countsByAge(spec.query),
   })
+}
+
+/** Whether the files of the first snapshot are read by age: the last row of a key counts. */
+export function countsByAge({ write }: BatchQuery): boolean {
+  return write !== undefined && write.mode !== 'append'
+}
+
+/** A position among the files of the first snapshot means other files when they are counted in another order. */
+function requireSameOrder({ query }: PipelineSpec, { positions }: Recovered, isByAge: boolean): void {
+  const isWithin = positions.some(({ offset, isComplete }) => offset.scanAllFiles && offset.position > 0 && !isComplete)
+  if (!isWithin || isByAge === countsByAge(query)) return
+  throw mismatch(
+    'the pipeline began to read its source with another way of writing (append, or by key) and has not read everything that ' +
+      'the source had then: start it as before until it has, or with a new checkpoint',
+  )
 }
 
 /** A table's name and identity. */

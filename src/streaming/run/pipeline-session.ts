@@ -11,7 +11,7 @@ import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import type { ColumnPair } from '../sink/column-mapping.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
-import { backfillOffset, type Recovered, recover, stampOf } from '../recovery/recover.ts'
+import { backfillOffset, countsByAge, type Recovered, recover, stampOf } from '../recovery/recover.ts'
 import { type CommittedBatch, NO_OUTPUT, outputBatch } from '../sink/output-batch.ts'
 import type { SinkProgress } from '../sink/progress.ts'
 import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
@@ -76,8 +76,7 @@ export class PipelineSession {
     this.#deps = deps
     this.#spec = spec
     this.#checkpoint = new Checkpoint(deps.checkpointIo, spec.checkpointLocation)
-    const isByAge = spec.query.write !== undefined && spec.query.write.mode !== 'append'
-    this.#planners = spec.sources.map(() => new SourcePlanner({ isByAge }))
+    this.#planners = spec.sources.map(() => new SourcePlanner({ isByAge: countsByAge(spec.query) }))
   }
 
   /** Determines the position of the pipeline; `PipelineStopped` when its query can never run again, errors of {@link recover}, catalog and FileIO. */
@@ -226,6 +225,7 @@ export class PipelineSession {
       sources: sources.map(stampOf),
       checkpointLocation,
       pairs: compiled.pairs,
+      countsByAge: countsByAge(this.#spec.query),
     }
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
     const tasks = batches.map((batch) => batch.tasks)

@@ -28,6 +28,8 @@ export interface SinkProgress {
   readonly sources: readonly TableStamp[]
   readonly checkpointLocation: string
   readonly pairs: readonly ColumnPair[]
+  /** See `CheckpointOwner`. */
+  readonly countsByAge: boolean
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -67,6 +69,7 @@ export function formatProgress(progress: SinkProgress): string {
     sources: progress.sources.map(stampToJson),
     checkpoint_location: progress.checkpointLocation,
     columns: progress.pairs.map((pair) => [...pair]),
+    ...(progress.countsByAge ? { counts_by_age: true } : {}),
   })
 }
 
@@ -157,6 +160,7 @@ function parseProgress(text: string): SinkProgress {
       if (sourceId === undefined || sinkId === undefined) throw new IcebergError('INVALID_METADATA', 'no pair')
       return [sourceId, sinkId] as const
     }),
+    countsByAge: json['counts_by_age'] === true,
   }
 }
 

@@ -48,6 +48,7 @@ async function interruptedLake(formatVersion: 2 | 3) {
 }
 
 const OTHER = 'other writer'
+const { signal } = new AbortController()
 
 describe.each([2, 3] as const)('a batch that is merged by key into a sink of version %i', (formatVersion) => {
   it('searches again when another writer adds its keys before the commit', async () => {
@@ -85,6 +86,19 @@ describe.each([2, 3] as const)('a batch that is merged by key into a sink of ver
     await drain(session)
     const ones = (await rowsOf(lake, SINK)).filter(({ id }) => id === 1)
     expect(ones).toEqual([{ id: 1, region: 'moved' }])
+  })
+
+  it('does not go on amid the first rows of a pipeline that appended them', async () => {
+    const lake = await RealLake.create(shop, { formatVersion })
+    for (let n = 0; n < 3; n += 1) await lake.append(2, 'eu')
+    await createMirror(lake, LINK)
+    const appending = { ...LINK, maxFiles: 1, write: { mode: 'append' }, read: 'appends' } as const
+    await (await openMirror(lake, appending)).step(signal)
+    await expect(openMirror(lake, LINK)).rejects.toMatchObject({ code: 'CHECKPOINT_MISMATCH' })
+    await drain(await openMirror(lake, appending))
+    await lake.move([1], 'moved')
+    await drain(await openMirror(lake, LINK))
+    expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
   })
 
   it('searches only files whose bounds have one of its keys', async () => {

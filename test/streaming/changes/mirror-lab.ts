@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
-import type { SinkWrite } from '../../../src/domain/pipelines/modes.ts'
+import type { ReadMode, SinkWrite } from '../../../src/domain/pipelines/modes.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { currentSchema } from '../../../src/iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../../src/iceberg/metadata/table.ts'
@@ -18,6 +18,7 @@ import type { RealLake, Row } from '../../maintenance/real-lake.ts'
 export interface MirrorLink {
   readonly source: TableIdentifier
   readonly sink: TableIdentifier
+  readonly read?: ReadMode
   readonly write?: SinkWrite
   readonly maxFiles?: number
   /** Default: that of the lake. */
@@ -34,7 +35,7 @@ export async function createMirror(lake: RealLake, { source, sink, write = MIRRO
 
 /** A session of the pipeline; a second one continues where the first one is. */
 export function openMirror(lake: RealLake, link: MirrorLink): Promise<PipelineSession> {
-  const { source, sink, write = MIRROR, maxFiles = 2, engine = lake.shop.engine } = link
+  const { source, sink, read = 'changes', write = MIRROR, maxFiles = 2, engine = lake.shop.engine } = link
   const catalog = (): Catalog => lake.catalog
   const name = `${source.name}-${sink.name}`
   const deps = {
@@ -55,7 +56,7 @@ export function openMirror(lake: RealLake, link: MirrorLink): Promise<PipelineSe
     triggerMs: 100,
     limits: { maxFiles, maxBytes: 2 ** 30 },
     onDelete: 'fail',
-    query: copyQuery({ read: 'changes', write }),
+    query: copyQuery({ read, write }),
   })
 }
 
