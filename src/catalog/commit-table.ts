@@ -97,7 +97,11 @@ export async function tryCommitTable<S extends StagedChange>(
     const retry = retryPolicy(base.metadata.properties, options.retries)
     const waitMs = backOffMs({ firstMs: retry.minWaitMs, maxMs: retry.maxWaitMs }, attempts)
     if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) return outcome
-    await sleep(waitMs, options.signal)
+    try {
+      await sleep(waitMs, options.signal)
+    } catch (error) {
+      return { kind: 'refused', error }
+    }
   }
 }
 

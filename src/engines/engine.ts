@@ -173,8 +173,8 @@ export interface AppendFromTask {
 /** A query whose rows are merged into a table by key. */
 export interface RowMergeTask extends Omit<AppendFromTask, 'io' | 'output'> {
   /**
-   * The table that the rows are for. The query returns a column `c<id>` for each top-level column and for `CHANGE_TYPE`: the kind of
-   * change, NULL for `insert`.
+   * The table that the rows are for. The query returns a column `c<id>` for each top-level column, for `CHANGE_TYPE`, the kind of change
+   * (NULL: `insert`), and for `CHANGE_ORDINAL`, by which rows follow each other (NULL: they are in order).
    */
   readonly metadata: TableMetadata
   /** Field ids of the top-level columns that identify a row. */

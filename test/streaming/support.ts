@@ -29,6 +29,8 @@ export interface StreamLab {
     options?: { spec?: PartitionSpec; properties?: Record<string, string> },
   ): Promise<Table>
   load(name: string): Promise<Table>
+  /** Writes the rows of queries as files of a table, which are not committed. */
+  write(name: string, ...queries: readonly string[]): Promise<DataFile[]>
   /** Commits the rows of a query (columns `c<id>`) as one snapshot, one file per query. */
   append(name: string, ...queries: readonly string[]): Promise<Table>
   /** All rows as JSON texts, sorted. */
@@ -44,6 +46,12 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
   const catalog = (): Catalog => service.context.app.catalog.current()
   const load = (name: string): Promise<Table> => catalog().loadTable(parseIdentifier(name))
   await catalog().createNamespace(['s'])
+  async function write(name: string, ...queries: readonly string[]): Promise<DataFile[]> {
+    const table = await load(name)
+    const files: DataFile[] = []
+    for (const query of queries) files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
+    return files
+  }
   return {
     service,
     engine,
@@ -56,11 +64,10 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
         ...(given.properties ? { properties: given.properties } : {}),
       })
     },
+    write,
     async append(name, ...queries) {
       const table = await load(name)
-      const files: DataFile[] = []
-      for (const query of queries)
-        files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
+      const files = await write(name, ...queries)
       const operationId = `writer-${randomUUID()}`
       const retries = { count: 50, minWaitMs: 5 }
       return (

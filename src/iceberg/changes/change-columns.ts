@@ -32,3 +32,8 @@ export const CHANGE_TYPES = ['insert', 'delete', 'update_before', 'update_after'
 
 /** One of {@link CHANGE_TYPES}. */
 export type ChangeType = (typeof CHANGE_TYPES)[number]
+
+/** Whether a column has the name of a column of changes, in any case. */
+export function isChangeColumn({ name }: Pick<NestedField, 'name'>): boolean {
+  return CHANGE_COLUMNS.some((column) => column.name === name.toLowerCase())
+}

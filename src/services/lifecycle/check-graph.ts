@@ -8,7 +8,7 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import { type GraphPlan, type PlannedGraph, planGraph } from '../../streaming/graph/graph-plan.ts'
 import { graphError, type GraphProblem } from '../../streaming/graph/graph-problem.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
-import { sinkWrites } from '../../streaming/graph/sink-writes.ts'
+import { sinkWrites, writesOf } from '../../streaming/graph/sink-writes.ts'
 import { type BoundPlan, typeGraph } from '../../streaming/graph/type-graph.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
@@ -97,7 +97,7 @@ async function checkTables(
   const typed = await typeGraph({ plan, schemas: known, sandbox: deps.sandbox, bound })
   all.push(...typed.problems)
   if (typed.columns !== undefined && typeof sink !== 'string') {
-    const fitted = sinkWrites({ columns: typed.columns, write: plan.write }, sink, deps.sandbox)
+    const fitted = sinkWrites({ columns: typed.columns, ...writesOf(plan) }, sink, deps.sandbox)
     all.push(...fitted.problems.map(({ code, message }) => graphError(sinkNodeOf(plan), code, message)))
   }
   return { problems: all, columns: typed.columns, sinkExists: typeof sink !== 'string' }

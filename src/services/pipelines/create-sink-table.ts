@@ -50,7 +50,7 @@ export async function createSinkTable(
 ): Promise<void> {
   const fields = withoutChangeColumns(columns, write).map(toField)
   const schema = { schemaId: 0, identifierFieldIds: [], fields }
-  const layout = write.mode === 'append' ? {} : keyLayout(requireKey(schema, write.key), 0)
+  const layout = write.mode === 'append' ? {} : keyLayout(schema, requireKey(schema, write.key), 0)
   const identifier = parseIdentifier(table)
   const entry = { ...context, action: 'table.create', objectType: 'table', objectId: table } as const
   await inTransaction((tx) => audit.record(tx, { ...entry, outcome: 'begun' }))

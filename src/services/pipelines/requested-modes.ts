@@ -1,5 +1,6 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import type { CopyModes } from '../../streaming/query/copy-query.ts'
+import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { refuse } from '../../streaming/run/start-checks.ts'
 import type { CompiledVersion } from './pipeline-deps.ts'
 
@@ -13,6 +14,23 @@ export function requestedModes(
 ): CopyModes | undefined {
   return version === undefined ? copyModes(request) : refuseModes(request)
 }
+
+/** Refuses to start a pipeline again as a plain copy, only because the request does not repeat how it reads and writes. */
+export function requireSameModes(request: StartPipelineRequest, known: PipelineRecord | undefined): void {
+  const isSilent = MODE_FIELDS.every((field) => request[field] === undefined)
+  if (known === undefined || known.versionId !== undefined || request.version_id !== undefined || !isSilent) return
+  const { read = 'appends', write = { mode: 'append' } } = known.options
+  if (read === 'appends' && write.mode === 'append') return
+  const key = write.mode === 'append' ? '' : ` by ${write.key.join(', ')}`
+  throw refuse(
+    'CONFLICT',
+    'write',
+    `the pipeline of this checkpoint reads ${read} and writes with "${write.mode}"${key}: give read, write and key as before, or ` +
+      'name other ones',
+  )
+}
+
+const MODE_FIELDS = ['read', 'write', 'key'] as const
 
 function copyModes({
   read = 'appends',
@@ -32,7 +50,7 @@ function copyModes({
 
 /** A version defines what its sources read and how its sink is written. */
 function refuseModes(request: StartPipelineRequest): undefined {
-  const given = (['read', 'write', 'key', 'on_schema_change'] as const).find((field) => request[field] !== undefined)
+  const given = ([...MODE_FIELDS, 'on_schema_change'] as const).find((field) => request[field] !== undefined)
   if (given === undefined) return undefined
   throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
 }

@@ -17,7 +17,7 @@ import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/w
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
-import { requestedModes } from './requested-modes.ts'
+import { requestedModes, requireSameModes } from './requested-modes.ts'
 import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
 /**
@@ -52,6 +52,7 @@ export async function startPipeline(
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
   const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  requireSameModes(asked, known)
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {

@@ -40,7 +40,9 @@ export async function nodesReading(
 ): Promise<readonly string[]> {
   const named = graph.nodes.filter((node) => node.type !== 'iceberg-sink' && isOf(node, asked))
   const carriers = named.filter(({ type }) => type === 'iceberg-source')
-  const using = new Set(named.filter(({ type }) => type !== 'iceberg-source').map(({ id }) => id))
+  const using = new Set(
+    named.filter((node) => node.type !== 'iceberg-source' || isInKey(node, asked)).map(({ id }) => id),
+  )
   const seen = new Set(carriers)
   for (let carrier = carriers.pop(); carrier !== undefined; carrier = carriers.pop()) {
     for (const node of nodesAfter(graph, carrier)) {
@@ -57,6 +59,11 @@ export async function nodesReading(
 function isOf({ config }: PipelineNode, asked: ChangedColumn): boolean {
   const { table } = config
   return typeof table === 'string' && mayBeSameTable(table, asked.table)
+}
+
+/** Whether a source identifies rows by the column. */
+function isInKey({ config: { key } }: PipelineNode, asked: ChangedColumn): boolean {
+  return Array.isArray(key) && key.some((name) => typeof name === 'string' && sameName(name, asked.path[0]))
 }
 
 function nodesAfter({ edges, nodes }: PipelineGraph, { id }: PipelineNode): readonly PipelineNode[] {

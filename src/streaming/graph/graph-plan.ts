@@ -26,6 +26,11 @@ export interface GraphPlan {
   readonly write: SinkWrite
 }
 
+/** Whether a graph reads changes of a table. */
+export function followsChanges({ reads }: Pick<GraphPlan, 'reads'>): boolean {
+  return reads.some(({ mode }) => mode === 'changes')
+}
+
 /** What is read of a table. */
 export interface SourceRead {
   readonly mode: ReadMode
@@ -86,6 +91,16 @@ function sourceReads(nodes: readonly PlannedNode[], problems: GraphProblem[]): R
       problems.push(graphError(id, 'INVALID_CONFIG', 'key: only changes have one'))
     }
     reads.set(table, known ?? { mode, key })
+    const others = [...reads].filter(([name, read]) => name !== table && read.mode === 'changes')
+    if (mode === 'changes' && others.length > 0) {
+      problems.push(
+        graphError(
+          id,
+          'INVALID_CONFIG',
+          `read: changes of ${others[0]?.[0] ?? ''} are read already, and changes of two tables have no common order`,
+        ),
+      )
+    }
   }
   return reads
 }

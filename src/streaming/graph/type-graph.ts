@@ -1,6 +1,6 @@
 import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import { CHANGE_COLUMNS } from '../../iceberg/changes/change-columns.ts'
+import { CHANGE_COLUMNS, isChangeColumn } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import { keyColumns } from '../sink/merge-key.ts'
@@ -88,6 +88,10 @@ async function typeNode(
     if (schema === undefined) return undefined
     const [problem] = keyColumns(schema, node.config.key ?? []).problems
     if (problem !== undefined) throw new NodeProblem('INVALID_KEY', problem)
+    const own = node.config.read === 'changes' ? schema.fields.find(isChangeColumn) : undefined
+    if (own !== undefined) {
+      throw new NodeProblem('DUPLICATE_COLUMN', `the table has a column ${own.name}, so its changes cannot be read`)
+    }
     const columns = sandbox.columnsOf(sourceFields(plan, source, schema))
     relations.push({ name: sourceRelation(source), columns })
   }

@@ -1,10 +1,10 @@
 import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
-import { CHANGE_COLUMNS, CHANGE_TYPE } from '../../iceberg/changes/change-columns.ts'
+import { CHANGE_COLUMNS, CHANGE_ORDINAL, CHANGE_TYPE, isChangeColumn } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import { sparkCopy } from '../spark/copy-sql.ts'
 import type { BatchQuery, BatchSchemas, CompiledBatch } from '../sink/batch-query.ts'
-import { mapColumns } from '../sink/column-mapping.ts'
+import { mapColumns, type SourceColumn } from '../sink/column-mapping.ts'
 import { keyColumns, type MergeKey, mergeKey } from '../sink/merge-key.ts'
 
 /** What a copy reads, and how it writes. */
@@ -20,6 +20,10 @@ export interface CopyModes {
 const INPUT = 'source_rows'
 const PLAIN: CopyModes = { read: 'appends', write: { mode: 'append' } }
 
+/** Why Spark cannot follow changes: its source reads appended rows, and its sink appends them. */
+export const NOT_ON_SPARK =
+  'changes are read, and rows merged by key, by the embedded engine only; use the embedded engine'
+
 /** Copies every row of one source, or every change; columns are matched as {@link mapColumns} says. */
 export function copyQuery(modes: CopyModes = PLAIN): BatchQuery {
   const { read, write, onSchemaChange } = modes
@@ -29,7 +33,7 @@ export function copyQuery(modes: CopyModes = PLAIN): BatchQuery {
     write,
     onSchemaChange,
     compile: (schemas) => compile(schemas, modes),
-    ...(isPlain ? { sparkBatch: sparkCopy } : {}),
+    sparkBatch: isPlain ? sparkCopy : () => ({ query: '', problems: [NOT_ON_SPARK] }),
   }
 }
 
@@ -41,20 +45,20 @@ function compile({ sources, sink, known }: BatchSchemas, modes: CopyModes): Comp
   const wide = { ...source, fields: [...source.fields, ...extra] }
   const mapped = mapColumns(wide, sink, known)
   const updates = keyColumns(source, updateKey)
-  const { merge, change, problems } = mergeOf(wide, sink, write)
+  const { merge, change, problems } = mergeOf(wide, sink, modes)
   const columns = mapped.reads.map(({ id }, at) => `c${id} AS c${mapped.sinkIds[at]}`)
   const fields = withFields(mapped.reads, change === undefined ? extra : [...extra, change])
   const input = { name: INPUT, fields, columnsBy: 'id' } as const
   const changes = { keyIds: updates.fields.map(({ id }) => id), isByRowId: false }
   return {
     inputs: [read === 'changes' ? { ...input, changes } : input],
-    query: `SELECT ${[...columns, ...changeSql(write, change)].join(', ')} FROM ${INPUT}`,
+    query: `SELECT ${[...columns, ...changeSql(modes, change)].join(', ')} FROM ${INPUT}`,
     ...(merge === undefined ? {} : { merge }),
     isRepeatable: true,
     isOneToOne: read === 'appends' && write.mode === 'append',
     pairs: mapped.pairs.filter(([sourceId]) => !isChangeId(sourceId)),
-    missing: mapped.missing.filter(({ field }) => write.mode === 'append' || belongsIntoSink(field, change)),
-    problems: [...mapped.problems, ...problems, ...updates.problems],
+    missing: mapped.missing.filter(({ field }) => write.mode === 'append' || !isChangeColumn(field)),
+    problems: [...mapped.problems, ...problems, ...updates.problems, ...changeProblems(source, mapped.missing, modes)],
   }
 }
 
@@ -63,10 +67,12 @@ interface CopyMerge extends MergeKey {
   readonly change: NestedField | undefined
 }
 
-function mergeOf({ fields }: Schema, sink: Schema, write: SinkWrite): CopyMerge {
+function mergeOf({ fields }: Schema, sink: Schema, { read, write }: CopyModes): CopyMerge {
   const key = mergeKey(sink, write)
   if (write.mode === 'append') return { ...key, change: undefined }
-  const change = fields.find(({ name, type }) => name === CHANGE_TYPE.name && type.kind === 'string')
+  const isChange = ({ id, name, type }: NestedField): boolean =>
+    read === 'changes' ? id === CHANGE_TYPE.id : name.toLowerCase() === CHANGE_TYPE.name && type.kind === 'string'
+  const change = fields.find(isChange)
   if (write.mode === 'upsert' || change !== undefined) return { ...key, change }
   return { ...key, change, problems: [...key.problems, NO_CHANGES] }
 }
@@ -80,14 +86,29 @@ function isChangeId(id: number): boolean {
   return CHANGE_COLUMNS.some((column) => column.id === id)
 }
 
-/** Columns of a change say what happens to a row, and are no part of it. */
-function belongsIntoSink(field: NestedField, change: NestedField | undefined): boolean {
-  return !isChangeId(field.id) && field !== change
+/** Why changes cannot be told apart, or cannot be told from rows. */
+function changeProblems(
+  source: Schema,
+  missing: readonly SourceColumn[],
+  { read, write, onSchemaChange }: CopyModes,
+): string[] {
+  if (read === 'appends') return []
+  const own = source.fields.find(isChangeColumn)
+  if (own !== undefined)
+    return [`the source has a column ${own.name}, so its changes cannot be read: their columns have this name`]
+  const isLost =
+    write.mode === 'append' && onSchemaChange === 'ignore' && missing.some(({ field }) => isChangeId(field.id))
+  return isLost ? ['the sink needs the columns of changes: without them, deleted rows cannot be told from others'] : []
 }
 
-function changeSql({ mode }: SinkWrite, change: NestedField | undefined): string[] {
-  if (mode === 'append') return []
-  return [`${change === undefined ? 'NULL' : `c${change.id}`} AS c${CHANGE_TYPE.id}`]
+/** What happens to a row and, of changes, after which others; a log is read in its order. */
+function changeSql({ read, write }: CopyModes, change: NestedField | undefined): string[] {
+  if (write.mode === 'append') return []
+  const ordinal = read === 'changes' ? `c${CHANGE_ORDINAL.id}` : 'NULL'
+  return [
+    `${change === undefined ? 'NULL' : `c${change.id}`} AS c${CHANGE_TYPE.id}`,
+    `${ordinal} AS c${CHANGE_ORDINAL.id}`,
+  ]
 }
 
 function withFields(fields: readonly NestedField[], more: readonly NestedField[]): readonly NestedField[] {

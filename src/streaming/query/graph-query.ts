@@ -4,11 +4,12 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { BatchQuery, BatchSchemas, CompiledBatch, CompiledInput, SparkBatch } from '../sink/batch-query.ts'
 import { sparkGraph } from '../spark/graph/graph-sql.ts'
 import { graphSql, sourceRelation } from '../graph/compile-graph.ts'
-import type { GraphPlan, SourceRead } from '../graph/graph-plan.ts'
+import { followsChanges, type GraphPlan, type SourceRead } from '../graph/graph-plan.ts'
 import type { GraphProblem } from '../graph/graph-problem.ts'
 import { nodesReading } from '../graph/column-uses.ts'
 import { type HideSecrets, hideSecrets } from '../graph/hide-secrets.ts'
-import { sinkWrites } from '../graph/sink-writes.ts'
+import { sinkWrites, writesOf } from '../graph/sink-writes.ts'
+import { NOT_ON_SPARK } from './copy-query.ts'
 import { type BoundPlan, sourceFields, typeGraph } from '../graph/type-graph.ts'
 import { keyColumns } from '../sink/merge-key.ts'
 
@@ -73,7 +74,7 @@ async function compile(
   sandbox: SqlSandbox,
 ): Promise<CompiledBatch> {
   const typed = await typeGraph({ plan, schemas: sources, sandbox, bound })
-  const fitted = typed.columns && sinkWrites({ columns: typed.columns, write: plan.write }, sink, sandbox)
+  const fitted = typed.columns && sinkWrites({ columns: typed.columns, ...writesOf(plan) }, sink, sandbox)
   const select = fitted?.select ?? ['*']
   const names = new Map([...typed.byNode].map(([id, columns]) => [id, columns.map(({ name }) => name)]))
   return {
@@ -96,14 +97,10 @@ const NO_SECRETS: SparkBatch = {
   problems: ['the query contains secrets, which Spark would show in its UI and logs; use the embedded engine'],
 }
 
-/** Spark's source reads appended rows, and its sink appends them. */
-const FOLLOWS_CHANGES: SparkBatch = {
-  query: '',
-  problems: ['changes are read, and rows merged by key, by the embedded engine only; use the embedded engine'],
-}
+const FOLLOWS_CHANGES: SparkBatch = { query: '', problems: [NOT_ON_SPARK] }
 
 async function compileForSpark(plan: GraphPlan, schemas: BatchSchemas, sandbox: SqlSandbox): Promise<SparkBatch> {
-  if (plan.write.mode !== 'append' || plan.reads.some(({ mode }) => mode === 'changes')) return FOLLOWS_CHANGES
+  if (plan.write.mode !== 'append' || followsChanges(plan)) return FOLLOWS_CHANGES
   const { byNode, problems } = await typeGraph({ plan, schemas: schemas.sources, sandbox })
   if (problems.length > 0) return { query: '', problems: problems.map(readable) }
   return sparkGraph({ plan, schemas, columns: byNode, sandbox })

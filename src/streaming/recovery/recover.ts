@@ -144,6 +144,7 @@ async function fromBeginning(request: RecoverRequest, state: CheckpointState, si
     if (!isStart(offset)) await request.checkpoint.writeInitial(source, offset)
     positions.push({ offset, isComplete: false })
   }
+  requireFirst(request.spec, positions)
   const awaiting = positions.map(({ offset }, source) => isStart(offset) && state.initial[source] === undefined)
   return { positions, nextBatch: 0, sinkBatch: -1, pending: undefined, awaiting, sink }
 }
@@ -190,14 +191,21 @@ export function countsByAge({ write }: BatchQuery): boolean {
   return write !== undefined && write.mode !== 'append'
 }
 
+/** Another pipeline that handed its position over may count the files of the first snapshot in another order. */
+function requireFirst({ query }: PipelineSpec, positions: readonly ReadPosition[]): void {
+  const isWithin = positions.some(({ offset }) => offset.scanAllFiles && offset.position > 0)
+  if (isWithin && countsByAge(query)) throw mismatch(OTHER_ORDER)
+}
+
+const OTHER_ORDER =
+  'reading of a source began with another way of writing (append, or by key) and has not reached everything that the source had ' +
+  'then: start it as before until it has, or with a new checkpoint'
+
 /** A position among the files of the first snapshot means other files when they are counted in another order. */
 function requireSameOrder({ query }: PipelineSpec, { positions }: Recovered, isByAge: boolean): void {
   const isWithin = positions.some(({ offset, isComplete }) => offset.scanAllFiles && offset.position > 0 && !isComplete)
   if (!isWithin || isByAge === countsByAge(query)) return
-  throw mismatch(
-    'the pipeline began to read its source with another way of writing (append, or by key) and has not read everything that ' +
-      'the source had then: start it as before until it has, or with a new checkpoint',
-  )
+  throw mismatch(OTHER_ORDER)
 }
 
 /** A table's name and identity. */

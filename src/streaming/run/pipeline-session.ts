@@ -226,6 +226,7 @@ export class PipelineSession {
       checkpointLocation,
       pairs: compiled.pairs,
       countsByAge: countsByAge(this.#spec.query),
+      keyIds: compiled.merge?.keyIds ?? [],
     }
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
     const tasks = batches.map((batch) => batch.tasks)

@@ -7,13 +7,13 @@ import type { Engine } from '../../engines/engine.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { ownedFolders } from '../../iceberg/metadata/locations.ts'
-import { CHANGE_COLUMNS } from '../../iceberg/changes/change-columns.ts'
+import { CHANGE_COLUMNS, isChangeColumn } from '../../iceberg/changes/change-columns.ts'
 import { currentSchema, currentSnapshot, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { PartitionSpec } from '../../iceberg/partitioning/partitioning.ts'
 import { fieldById, highestFieldId, type Schema } from '../../iceberg/schema/schema.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
-import type { BatchQuery } from '../sink/batch-query.ts'
+import type { BatchQuery, CompiledMerge } from '../sink/batch-query.ts'
 import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../checkpoint/checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
@@ -22,9 +22,9 @@ import { type KnownProgress, listProgress, type SinkProgress } from '../sink/pro
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
 import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
-import { requireUniqueKeys } from './unique-keys.ts'
+import { checkUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
-import { historyWarnings, repeatWarnings } from './start-warnings.ts'
+import { historyWarnings, mirrorWarnings, repeatWarnings } from './start-warnings.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A requested start. */
@@ -76,18 +76,29 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
   const state = await readCheckpoint(deps, checkpointLocation, sources.length)
   requireOwn(state, { sources, sink })
-  if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
-  else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
   const lost = lostQuery(known, sources, checkpointLocation)
+  const queryId = state.queryId ?? lost?.queryId
+  const unchecked: string[] = []
+  if (sink) {
+    const merge = await requireFitting(deps.engine, request.query, { sources, sink })
+    const before = known.find((own) => own.queryId === queryId)?.progress.keyIds ?? []
+    // a sink that this pipeline merges into by the key already has each key once
+    const isKnown = merge !== undefined && before.join() === merge.keyIds.join()
+    if (merge !== undefined && !isKnown) unchecked.push(...(await checkUniqueKeys(deps.engine, sink, merge)))
+  } else await requireCopyable(deps.engine, request.query, sources)
   return {
     sources,
     sink,
     checkpointLocation,
     checkpoint: state,
-    queryId: state.queryId ?? lost?.queryId,
+    queryId,
     positions: beginning(state, sources, lost?.progress),
-    warnings: state.latest ? [] : [...historyWarnings(sources), ...(lost ? [] : repeatWarnings(sources, known))],
+    warnings: [
+      ...unchecked,
+      ...(state.latest ? [] : historyWarnings(sources)),
+      ...(state.latest || lost ? [] : [...repeatWarnings(sources, known), ...mirrorWarnings(request.query, sink)]),
+    ],
   }
 }
 
@@ -201,14 +212,14 @@ async function requireFitting(
   engine: Engine,
   query: BatchQuery,
   { sources, sink }: { readonly sources: readonly Table[]; readonly sink: Table },
-): Promise<void> {
+): Promise<CompiledMerge | undefined> {
   const schema = currentSchema(sink.metadata)
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
   const compiled = await query.compile({ sources: schemas, sink: schema, known: [] })
   const problem = compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
-  if (compiled.merge !== undefined) await requireUniqueKeys(engine, sink, compiled.merge)
+  return compiled.merge
 }
 
 /** Why rows of a sink cannot be replaced; undefined when they can. */
@@ -307,7 +318,10 @@ export async function createSink(catalog: Catalog, source: Table, { sink, query 
 
 function sinkSchema({ metadata }: Table, { reads, write }: BatchQuery): Schema {
   const schema = { ...currentSchema(metadata), identifierFieldIds: [] }
-  if (reads?.[0] !== 'changes' || (write !== undefined && write.mode !== 'append')) return schema
+  if (write !== undefined && write.mode !== 'append') {
+    return { ...schema, fields: schema.fields.filter((field) => !isChangeColumn(field)) }
+  }
+  if (reads?.[0] !== 'changes') return schema
   const last = highestFieldId(schema)
   const changes = CHANGE_COLUMNS.map((field, at) => ({ ...field, id: last + 1 + at, required: false }))
   return { ...schema, fields: [...schema.fields, ...changes] }
@@ -320,7 +334,7 @@ function sinkLayout(
 ): Pick<CreateTableOptions, 'partitionSpec' | 'sortOrder'> {
   if (write !== undefined && write.mode !== 'append') {
     const bytes = toCount(currentSnapshot(source.metadata)?.summary['total-files-size'])
-    return keyLayout(keyColumns(schema, write.key).fields, bytes)
+    return keyLayout(schema, keyColumns(schema, write.key).fields, bytes)
   }
   const spec = portableSpec(source)
   return spec === undefined ? {} : { partitionSpec: spec }

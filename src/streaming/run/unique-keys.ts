@@ -1,5 +1,6 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { Engine } from '../../engines/engine.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
@@ -10,12 +11,27 @@ const BOUNDS = { maxRows: 1, maxBytes: 100_000, maxTextLength: 200, seconds: 600
 
 /**
  * Refuses a sink in which several rows have the same key, with an example: merging would replace all of them by one row. Reads the key
- * columns of the whole table.
+ * columns of the whole table; returns warnings when that exceeds the limits.
  */
-export async function requireUniqueKeys(engine: Engine, sink: Table, { keyIds }: CompiledMerge): Promise<void> {
+export async function checkUniqueKeys(engine: Engine, sink: Table, merge: CompiledMerge): Promise<readonly string[]> {
+  const name = formatIdentifier(sink.identifier)
+  let found: string | undefined
+  try {
+    found = await findDuplicate(engine, sink, merge)
+  } catch (error) {
+    if (!isIcebergError(error, 'LIMIT_EXCEEDED')) throw error
+    return [`${name} is too large to find out whether each key is there once: a row replaces all rows with its key`]
+  }
+  if (found === undefined) return []
+  const message = `${name} has ${found}: a row with this key would replace all of them; remove the duplicates first, or choose another key`
+  throw fieldRefusal('UNPROCESSABLE', [{ path: 'sink_table', message }])
+}
+
+/** A key of several rows, and how many. */
+async function findDuplicate(engine: Engine, sink: Table, { keyIds }: CompiledMerge): Promise<string | undefined> {
   const fields = keyIds.flatMap((id) => currentSchema(sink.metadata).fields.filter((field) => field.id === id))
   const inputs = await planFiles(sink)
-  if (inputs.length < 1) return
+  if (inputs.length === 0) return undefined
   const keys = keyIds.map((id) => `c${id}`)
   const isSet = keys.map((key) => `${key} IS NOT NULL`).join(' AND ')
   const texts = keys.map((key, at) => `CAST(${key} AS VARCHAR) AS k${at}`)
@@ -29,10 +45,7 @@ export async function requireUniqueKeys(engine: Engine, sink: Table, { keyIds }:
     bounds: BOUNDS,
   })
   const [found] = rows
-  if (found === undefined) return
+  if (found === undefined) return undefined
   const values = fields.map(({ name }, at) => `${name} ${String(found[at])}`).join(', ')
-  const message =
-    `${formatIdentifier(sink.identifier)} has ${String(found.at(-1))} rows with the key ${values}: ` +
-    'a row with this key would replace all of them; remove the duplicates first, or choose another key'
-  throw fieldRefusal('UNPROCESSABLE', [{ path: 'sink_table', message }])
+  return `${String(found.at(-1))} rows with the key ${values}`
 }

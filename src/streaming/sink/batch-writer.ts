@@ -62,7 +62,8 @@ export function queryOf({ compiled, sources, tasks }: BatchWrite): Omit<AppendFr
     inputs: compiled.inputs.map((input, source) => {
       const table = sources[source]
       if (table === undefined) throw new Error('a query reads a source that the pipeline does not have')
-      return { ...input, io: table.io, metadata: table.metadata, inputs: tasks[source] ?? [] }
+      const isOrdered = compiled.merge !== undefined || input.changes !== undefined
+      return { ...input, io: table.io, metadata: table.metadata, inputs: tasks[source] ?? [], isOrdered }
     }),
     query: compiled.query,
     ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),

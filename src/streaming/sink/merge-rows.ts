@@ -29,9 +29,7 @@ export async function openMerge(write: BatchWrite, merge: CompiledMerge): Promis
   const { metadata } = write.sink
   requirePlain(metadata)
   requireDeletable(metadata)
-  const { inputs, ...query } = queryOf(write)
-  const ordered = inputs.map((input) => ({ ...input, isOrdered: true }))
-  const opened = await write.engine.openRowMerge({ ...query, inputs: ordered, metadata, ...merge }, runOptionsOf(write))
+  const opened = await write.engine.openRowMerge({ ...queryOf(write), metadata, ...merge }, runOptionsOf(write))
   try {
     requireMergeable(opened, keyNames(metadata, merge))
     return opened

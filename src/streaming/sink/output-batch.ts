@@ -86,7 +86,10 @@ async function mergeBatch(batch: OutputBatch, compiled: CompiledMerge): Promise<
       if (outcome.kind === 'refused') await discardMerge(sink, merged)
       const mustSearch = outcome.kind === 'refused' && isIcebergError(outcome.error, 'COMMIT_CONFLICT')
       if (!mustSearch || search >= MAX_SEARCHES) throw outcome.error
-      sink = await batch.loadSink()
+      const fresh = await batch.loadSink()
+      // the rows are held with the columns that the sink had
+      if (fresh.metadata.currentSchemaId !== sink.metadata.currentSchemaId) throw outcome.error
+      sink = fresh
     }
   } finally {
     await merge.close()

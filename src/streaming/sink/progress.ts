@@ -2,6 +2,7 @@ import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import {
   asObject,
   intList,
+  optionalArray,
   optionalCount,
   optionalString,
   requireArray,
@@ -30,6 +31,8 @@ export interface SinkProgress {
   readonly pairs: readonly ColumnPair[]
   /** See `CheckpointOwner`. */
   readonly countsByAge: boolean
+  /** Field ids of the columns that rows are merged by; empty: they are appended. */
+  readonly keyIds: readonly number[]
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -70,6 +73,7 @@ export function formatProgress(progress: SinkProgress): string {
     checkpoint_location: progress.checkpointLocation,
     columns: progress.pairs.map((pair) => [...pair]),
     ...(progress.countsByAge ? { counts_by_age: true } : {}),
+    ...(progress.keyIds.length > 0 ? { key: [...progress.keyIds] } : {}),
   })
 }
 
@@ -161,6 +165,7 @@ function parseProgress(text: string): SinkProgress {
       return [sourceId, sinkId] as const
     }),
     countsByAge: json['counts_by_age'] === true,
+    keyIds: intList(optionalArray(json, 'key', where) ?? [], where),
   }
 }
 

@@ -165,7 +165,7 @@ export class SourcePlanner {
     const { table, snapshot } = range
     if (reading === 'nothing') draft.pass(snapshot)
     else if (reading === 'changed') {
-      const tasks = await this.#changesOf(table, snapshot, draft.nextOrdinal)
+      const tasks = await this.#changesOf(range, draft.nextOrdinal)
       draft.takeChanges(snapshot, tasks, knownSchemaId(table, snapshot))
     } else {
       draft.enter(snapshot)
@@ -173,7 +173,7 @@ export class SourcePlanner {
     }
   }
 
-  async #changesOf(table: Table, snapshot: Snapshot, ordinal: number): Promise<readonly ChangeScanTask[]> {
+  async #changesOf({ table, snapshot }: SnapshotRange, ordinal: number): Promise<readonly ChangeScanTask[]> {
     const { snapshotId } = snapshot
     if (this.#changes?.snapshotId !== snapshotId) {
       this.#changes = { snapshotId, tasks: await changesOf(table, snapshot) }
@@ -240,17 +240,25 @@ async function changesOf(table: Table, { snapshotId }: Snapshot): Promise<readon
     for await (const step of planChanges(table, range, CHANGE_LIMITS)) tasks.push(...changeTasks(step))
     return tasks
   } catch (error) {
-    if (!isIcebergError(error, 'NOT_AN_ANCESTOR')) throw error
-    throw lost(table, { snapshotId }, error.message)
+    if (isIcebergError(error, 'NOT_AN_ANCESTOR')) {
+      throw new PipelineStopped(
+        'HISTORY_LOST',
+        `the changes of snapshot ${snapshotId} cannot be read: ${error.message}`,
+      )
+    }
+    if (!isIcebergError(error, 'LIMIT_EXCEEDED')) throw error
+    throw new PipelineStopped(
+      'LIMIT_EXCEEDED',
+      `snapshot ${snapshotId} changes too much to be read as one batch: ${error.message}; start with a new checkpoint, ` +
+        'which reads the rows that the source has then',
+    )
   }
 }
 
 /** Every live file of a snapshot, with the deletes that apply to it. */
 async function allFiles(table: Table, { snapshotId }: Snapshot, isByAge: boolean): Promise<SnapshotFiles> {
   const planned = await planFiles(table, { snapshotId })
-  const byAge = (a: FileScanTask, b: FileScanTask): number =>
-    a.sequenceNumber - b.sequenceNumber || a.fileSequenceNumber - b.fileSequenceNumber
-  const tasks = isByAge ? planned.toSorted(byAge) : planned
+  const tasks = isByAge ? oldestFirst(planned, table.metadata.formatVersion) : planned
   return { files: tasks.map((task, index) => ({ index, task })), end: tasks.length }
 }
 
@@ -270,6 +278,13 @@ export async function addedFiles(table: Table, snapshot: Snapshot): Promise<Snap
     base += entries.filter(({ status }) => status !== 'deleted').length
   }
   return { files, end }
+}
+
+/** Files of format version 1 have no sequence numbers, and writers put the manifest of a new snapshot before the others. */
+function oldestFirst(tasks: readonly FileScanTask[], formatVersion: number): readonly FileScanTask[] {
+  const inOrder =
+    formatVersion === 1 || tasks.every(({ sequenceNumber }) => sequenceNumber === 0) ? tasks.toReversed() : tasks
+  return inOrder.toSorted((a, b) => a.sequenceNumber - b.sequenceNumber || a.fileSequenceNumber - b.fileSequenceNumber)
 }
 
 function notReached(snapshotId: bigint): PipelineStopped {

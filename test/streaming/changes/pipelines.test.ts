@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
+import { produceSnapshot } from '../../../src/iceberg/update/stage/snapshot-producer.ts'
+import { writeAddedFiles } from '../../../src/iceberg/update/stage/stage-append.ts'
 import { addColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { until } from '../../support/waiting.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
@@ -41,6 +43,22 @@ const untilFailed = (id: string) =>
     const { state, error } = await status(id)
     return state === 'failed' ? error : undefined
   }, `${id} fails`)
+
+/** Replaces the row with this id in one commit, as an update of a copy-on-write table does. */
+async function replaceRow(id: number, name: string): Promise<void> {
+  const table = await lab.load('s.u')
+  const rows = (await lab.rows('s.u')).map((row) => JSON.parse(row))
+  const values = rows.map((row) => `(${row.id}::BIGINT, '${Number(row.id) === id ? name : row.name}')`)
+  const added = await lab.write('s.u', `SELECT * FROM (VALUES ${values.join(', ')}) t(c1, c2)`)
+  await commitTable(lab.catalog(), table.identifier, (fresh) =>
+    produceSnapshot(fresh, { operationId: `update-${crypto.randomUUID()}` }, async (producer) => ({
+      operation: 'overwrite',
+      manifests: await writeAddedFiles(producer, { content: 'data', files: added }),
+      summary: {},
+      removedDeleteFiles: 0,
+    })),
+  )
+}
 
 const json = (id: number, name: string | null) => JSON.stringify({ id: String(id), name })
 
@@ -184,7 +202,7 @@ describe('a graph that follows changes', () => {
         { table: 's.g', read: 'changes', key: ['id'] },
         { table: 's.g_sink', write: 'mirror', key: ['id'] },
         ['filter', { condition: 'id <> 5' }],
-        ['sql', { query: 'SELECT id, upper(name) AS name, _change_type FROM input' }],
+        ['sql', { query: 'SELECT id, upper(name) AS name, _change_type, _change_ordinal FROM input' }],
       ),
     )
     expect(problems.map(({ code }: { code: string }) => code)).toEqual(['NO_SUCH_TABLE'])
@@ -204,6 +222,29 @@ describe('a graph that follows changes', () => {
     await untilRows('g', await expected())
   })
 
+  it('knows the last change of a row behind a union that reverses the order', async () => {
+    await lab.createTable('s.u', COLUMNS)
+    await lab.createTable('s.u_sink', COLUMNS)
+    await lab.append('s.u', numbered(0, 4))
+    const nodes = {
+      in: ['iceberg-source', { table: 's.u', read: 'changes', key: ['id'] }],
+      eu: ['filter', { condition: "name = 'eu'" }],
+      others: ['filter', { condition: "name <> 'eu'" }],
+      all: ['union', {}],
+      out: ['iceberg-sink', { table: 's.u_sink', write: 'mirror', key: ['id'] }],
+    } as const
+    const edges = ['in>eu', 'in>others', 'eu>all', 'others>all', 'all>out'].map((id) => {
+      const [source, target] = id.split('>')
+      return { id, source, target }
+    })
+    const listed = Object.entries(nodes).map(([id, [type, config]]) => ({ id, type, config }))
+    const { version } = await validate({ name: 'union', nodes: listed, edges })
+    expect((await post({ version_id: version, checkpoint_location: 'cp/u' })).status).toBe(200)
+    await untilRows('u', await lab.rows('s.u'))
+    await replaceRow(2, 'eu')
+    await untilRows('u', await lab.rows('s.u'))
+  })
+
   it('is refused without a key, a kind of change or one way to read', async () => {
     await lab.createTable('s.bad', COLUMNS)
     await lab.createTable('s.bad_sink', COLUMNS)
@@ -219,11 +260,56 @@ describe('a graph that follows changes', () => {
       ],
       [changes, { table: 's.bad_sink', write: 'mirror', key: ['none'] }, [], 'no column none'],
       [{ table: 's.bad', key: ['id'] }, { table: 's.bad_sink' }, [], 'only changes have one'],
+      [
+        changes,
+        { table: 's.bad_sink', write: 'mirror', key: ['id'] },
+        [['sql', { query: 'SELECT id, name, _change_type FROM input' }]],
+        'pass the column _change_ordinal on',
+      ],
       [{ ...changes, key: ['none'] }, { table: 's.bad_sink', write: 'mirror', key: ['id'] }, [], 'no column none'],
     ] as const) {
       const { problems } = await validate(graph(source, sink, ...steps))
       expect(problems.map(({ message }: { message: string }) => message).join(), expected).toContain(expected)
     }
+  })
+})
+
+describe('a pipeline that is started again', () => {
+  it('does not become a copy because the request does not say how it writes', async () => {
+    await lab.createTable('s.again', COLUMNS)
+    await lab.append('s.again', numbered(0, 2))
+    const id = await start('again', { write: 'upsert', key: ['id'] })
+    await untilRows('again', await lab.rows('s.again'))
+    await lab.service.post(`/api/pipeline/${id}/stop`, {})
+    const place = { source_table: 's.again', sink_table: 's.again_sink', checkpoint_location: 'cp/again' }
+    const { status: refused, body } = await post(place)
+    expect([refused, JSON.stringify(body)]).toEqual([409, expect.stringContaining('write')])
+    expect((await post({ ...place, write: 'upsert', key: ['id'] })).status).toBe(200)
+  })
+})
+
+describe('keys of other types', () => {
+  it('are merged, also in batches whose rows are all left out', async () => {
+    const columns = [
+      ['day', 'date'],
+      ['code', 'string'],
+      ['at', 'timestamptz'],
+      ['uid', 'uuid'],
+      ['n', 'int'],
+    ] as const
+    const types = [...columns, ['_change_type', 'string']] as const
+    await lab.createTable('s.typed', types)
+    await lab.createTable('s.typed_sink', columns)
+    const row = (n: number, change: string) =>
+      `SELECT DATE '2026-01-01' AS c1, 'a' AS c2, TIMESTAMPTZ '2026-01-01 00:00:00+00' AS c3,
+        '123e4567-e89b-12d3-a456-426614174000'::UUID AS c4, ${n}::INT AS c5, '${change}' AS c6`
+    await lab.append('s.typed', row(1, 'insert'))
+    await start('typed', { create_sink_table: false, write: 'upsert', key: ['day', 'code', 'at', 'uid'] })
+    const numbers = async () => (await lab.rows('s.typed_sink')).map((text) => JSON.parse(text).n)
+    await until(async () => (await numbers()).join() === '1', 'the first row')
+    await lab.append('s.typed', row(2, 'delete'))
+    await lab.append('s.typed', row(3, 'update_after'))
+    await until(async () => (await numbers()).join() === '3', 'the last row')
   })
 })
 

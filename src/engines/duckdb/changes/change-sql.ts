@@ -16,8 +16,11 @@ export interface ChangedRows {
 
 /** Rows that all appear, or that all disappear, in their snapshot: no two of them cancel. */
 export function oneSidedChanges({ sql, fields }: ChangedRows): string {
-  return `SELECT ${names(fields)}, ${typeOf('r.g > 0')} AS t, o, v FROM (${sql}) AS r`
+  return `SELECT ${names(fields)}, ${typeOf('r.g > 0')} AS t, o, v, r.p AS ${POSITION} FROM (${sql}) AS r`
 }
+
+/** The place of a changed row among those of its snapshot (`positionKey`); NULL where it has none. */
+export const POSITION = 'lockhouse_p'
 
 /**
  * The rows that differ between the two sides of a snapshot. A row that disappears from one file and appears in another with the same
@@ -71,7 +74,8 @@ export function withUpdates(changes: string, fields: readonly NestedField[], key
 
 /** The columns of rows and those of a change, each named by its field id. */
 export function changeColumns(changes: string, fields: readonly NestedField[]): string {
-  return `SELECT ${names(fields)}, t AS c${CHANGE_TYPE.id}, o AS c${CHANGE_ORDINAL.id}, v AS c${COMMIT_SNAPSHOT_ID.id} FROM (${changes})`
+  const own = `t AS c${CHANGE_TYPE.id}, o AS c${CHANGE_ORDINAL.id}, v AS c${COMMIT_SNAPSHOT_ID.id}, ${POSITION}`
+  return `SELECT ${names(fields)}, ${own} FROM (${changes})`
 }
 
 function typeOf(isInsert: string): string {

@@ -12,7 +12,15 @@ import { openInputs } from '../scan/inputs.ts'
 import type { ScanInput } from '../scan/inputs.ts'
 import { type InputColumn, RowSource } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { changeColumns, type ChangeKey, MARKS, netChanges, oneSidedChanges, withUpdates } from './change-sql.ts'
+import {
+  changeColumns,
+  type ChangeKey,
+  MARKS,
+  netChanges,
+  oneSidedChanges,
+  POSITION,
+  withUpdates,
+} from './change-sql.ts'
 
 /** The changes of one input. */
 interface ChangeInput extends Pick<QueryInput, 'fields' | 'inputs'> {
@@ -43,7 +51,8 @@ export async function openChanges(
   const parts: string[] = []
   if (oneSided.length > 0) {
     const source = await openSide(context, oneSided.flat(), `${prefix}w_`)
-    parts.push(oneSidedChanges({ sql: source.liveRows(withMarks(columns)), fields: read }))
+    const sql = source.liveRows({ ...withMarks(columns), withPosition: true })
+    parts.push(oneSidedChanges({ sql, fields: read }))
   }
   const compared: string[] = []
   for (const [at, tasks] of twoSided.entries()) {
@@ -52,7 +61,8 @@ export async function openChanges(
   }
   if (compared.length > 0) {
     const changes = compared.join(UNION)
-    parts.push(key === undefined ? changes : withUpdates(changes, read, key))
+    const all = key === undefined ? changes : withUpdates(changes, read, key)
+    parts.push(`SELECT *, NULL::BIGINT AS ${POSITION} FROM (${all}) AS a`)
   }
   return parts.length === 0 ? undefined : changeColumns(parts.join(UNION), read)
 }

@@ -1,4 +1,4 @@
-import { CHANGE_TYPE, CHANGE_TYPES, type ChangeType } from '../../../iceberg/changes/change-columns.ts'
+import { CHANGE_ORDINAL, CHANGE_TYPE, CHANGE_TYPES, type ChangeType } from '../../../iceberg/changes/change-columns.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { LocalFileIO } from '../../../iceberg/io/local.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
@@ -13,6 +13,7 @@ import { RowSource } from '../scan/row-source.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'
 import { quoteText } from '../session/sql-text.ts'
+import { nullLiteral } from '../session/value-literal.ts'
 
 /** Counts the rows of a query in their order; an id that the format reserves and does not use. */
 const ORDER: NestedField = { id: 2_147_483_500, name: '_order', required: false, type: { kind: 'long' } }
@@ -23,6 +24,9 @@ const ORDER: NestedField = { id: 2_147_483_500, name: '_order', required: false,
  */
 export const INCOMING = 'merge_incoming'
 const ALL = 'merge_all'
+
+/** Columns that rows have while they wait. */
+const ADDED: readonly NestedField[] = [CHANGE_TYPE, CHANGE_ORDINAL, ORDER]
 
 const SPEC = { specId: 0, fields: [] }
 const FILE_BYTES = 512 * 2 ** 20
@@ -48,14 +52,14 @@ export function waitingOutput({ metadata }: RowMergeTask, folder: string): Outpu
 /** A row that deletes need not have values in required columns. */
 function waitingFields(metadata: TableMetadata): readonly NestedField[] {
   const fields = currentSchema(metadata).fields.map((field) => ({ ...field, required: false }))
-  const taken = fields.find(({ id }) => id === ORDER.id || id === CHANGE_TYPE.id)
+  const taken = fields.find(({ id }) => ADDED.some((column) => column.id === id))
   if (taken !== undefined) {
     throw new IcebergError(
       'UNSUPPORTED',
       `column ${taken.name} has the field id ${taken.id}, which the format reserves`,
     )
   }
-  return [...fields, CHANGE_TYPE, ORDER].map((field) => ({ ...field, required: false }))
+  return [...fields, ...ADDED].map((field) => ({ ...field, required: false }))
 }
 
 /** Fills {@link INCOMING} with the last row of each key. */
@@ -77,9 +81,12 @@ export async function loadIncoming(
   const change = `coalesce(s.c${CHANGE_TYPE.id}, 'insert')`
   const wanted = task.appliesDeletes ? 'true' : `${change} NOT IN (${list(DELETING)})`
   const rows = tasks.length === 0 ? emptyRows(fields) : source.liveRows({ fields })
+  // in a snapshot, a row disappears before another one with its key appears
+  const ordinal = `s.c${CHANGE_ORDINAL.id}`
+  const order = `${ordinal} NULLS FIRST, ${ordinal} IS NOT NULL AND ${change} NOT IN (${list(DELETING)}), s.c${ORDER.id}`
   await run.execute(`
     CREATE TEMP TABLE ${ALL} AS
-    SELECT ${columns.join(', ')}, s.c${ORDER.id} AS o, ${change} AS t FROM (${rows}) AS s WHERE ${wanted}`)
+    SELECT ${columns.join(', ')}, row_number() OVER (ORDER BY ${order}) AS o, ${change} AS t FROM (${rows}) AS s WHERE ${wanted}`)
   const keys = task.keyIds.map((id) => `c${id}`)
   await run.execute(`
     CREATE TEMP TABLE ${INCOMING} AS
@@ -107,6 +114,6 @@ function list(types: readonly ChangeType[]): string {
 }
 
 function emptyRows(fields: readonly NestedField[]): string {
-  const columns = fields.map(({ id }) => `NULL AS c${id}`)
+  const columns = fields.map(({ id, type }) => `${nullLiteral(type)} AS c${id}`)
   return `SELECT ${columns.join(', ')} WHERE false`
 }

@@ -1,3 +1,6 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
@@ -63,6 +66,7 @@ export class DuckDbRowMerge implements RowMerge {
         'rows without a key, or with an unknown kind of change, cannot be merged',
       )
     }
+    if (this.rows.keys === 0) return Promise.resolve(NOTHING)
     this.#calls += 1
     const merge = new Merge(this.#run, { target, keyIds: this.#waiting.task.keyIds, prefix: `merge${this.#calls}` })
     return this.#waiting.inSlot(options, () => merge.run())
@@ -72,6 +76,16 @@ export class DuckDbRowMerge implements RowMerge {
     await this.#run.close()
     await this.#waiting.onClose()
   }
+}
+
+const NOTHING: MergedRows = {
+  files: [],
+  deletes: [],
+  changedFiles: [],
+  rowsInserted: 0,
+  rowsUpdated: 0,
+  rowsDeleted: 0,
+  searchedFiles: 0,
 }
 
 interface MergeInput {
@@ -99,6 +113,22 @@ class Merge {
   }
 
   async run(): Promise<MergedRows> {
+    try {
+      return await this.#merge()
+    } finally {
+      await this.#clear()
+    }
+  }
+
+  /** Another search must not keep the copies and the tables of this one; what cannot be removed goes when the run is closed. */
+  async #clear(): Promise<void> {
+    const staged = (await readdir(this.#run.folder)).filter((name) => name.startsWith(`${this.#prefix}_`))
+    await Promise.allSettled(staged.map((name) => rm(join(this.#run.folder, name), { force: true, recursive: true })))
+    await this.#run.execute(`DROP TABLE IF EXISTS ${this.#found}`).catch(() => undefined)
+    await this.#run.execute(`DROP TABLE IF EXISTS ${this.#older}`).catch(() => undefined)
+  }
+
+  async #merge(): Promise<MergedRows> {
     const searched = await filesWithKeys(this.#run, this.#target.inputs, { table: INCOMING, columns: this.#keys })
     const inputs = await openInputs(this.#context, searched, `${this.#prefix}_d`)
     const vectors = await readVectors(this.#target.io, inputs)
@@ -181,9 +211,9 @@ class Merge {
     const request = { rows: `SELECT * FROM ${table}`, fields: columns, output, bytesPerRow: 0, rowCount: expected }
     const copied = await writeRows(this.#run, { ...request, ...order })
     requireValues(copied, output)
+    await this.#run.execute(`DROP TABLE ${table}`)
     const placing = { run: this.#run, io, output, fields: columns, ...order }
     const { files, rowsWritten } = await placeFiles(placing, copied)
-    await this.#run.execute(`DROP TABLE ${table}`)
     if (rowsWritten === expected) return files
     await deleteFrom(
       io,

@@ -7,6 +7,7 @@ import type { EngineRunOptions } from '../../run-options.ts'
 
 import { CHANGE_ORDINAL, CHANGE_TYPE } from '../../../iceberg/changes/change-columns.ts'
 
+import { POSITION } from '../changes/change-sql.ts'
 import { openChanges } from '../changes/open-changes.ts'
 import { appendRows } from './append-rows.ts'
 import type { DuckDbRun } from '../session/session.ts'
@@ -149,10 +150,13 @@ async function temporaryTables(run: DuckDbRun): Promise<string[]> {
 
 /** Rows in the order of their files and positions, or of their changes: a row that disappears comes before one that appears. */
 function inOrderOf({ fields, isOrdered = false, changes }: QueryInput, sql: string | undefined): string | undefined {
-  if (sql === undefined || !isOrdered) return sql
+  if (sql === undefined || (changes === undefined && !isOrdered)) return sql
   const columns = fields.map(({ id }) => `r.c${id}`).join(', ')
+  if (!isOrdered) return `SELECT ${columns} FROM (${sql}) AS r`
   const order =
-    changes === undefined ? 'r.p' : `r.c${CHANGE_ORDINAL.id}, r.c${CHANGE_TYPE.id} IN ('insert', 'update_after')`
+    changes === undefined
+      ? 'r.p'
+      : `r.c${CHANGE_ORDINAL.id}, r.c${CHANGE_TYPE.id} IN ('insert', 'update_after'), r.${POSITION}`
   return `SELECT ${columns} FROM (${sql}) AS r ORDER BY ${order}`
 }
 
