@@ -11,6 +11,7 @@ import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
+import { useSort } from '../../components/table/use-sort.ts'
 import { formatBytes, formatCount } from '../../strings/shared/units.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { policies as words } from '../../strings/policies.ts'
@@ -23,6 +24,7 @@ export function PoliciesPage() {
   const navigate = useNavigate()
   const isLead = useCan('LeadDataEngineer')
   const { data, error, isError, refetch } = useQuery(policiesQuery)
+  const { sort, onSort } = useSort(COLUMNS)
   useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
   const create = isLead && (
     <Button component={Link} to="/policies/new" leftSection={<PlusIcon size={14} />}>
@@ -37,9 +39,12 @@ export function PoliciesPage() {
       {data && data.length > 0 && (
         <DataTable
           label={words.title}
+          list={LIST}
           rows={data}
           rowKey={({ id }) => id}
           columns={COLUMNS}
+          sort={sort}
+          onSort={onSort}
           onOpen={({ id }) => void navigate({ to: '/policies/$id', params: { id } })}
         />
       )}
@@ -47,11 +52,14 @@ export function PoliciesPage() {
   )
 }
 
+const LIST = { name: 'policies' }
+
 const COLUMNS: readonly ColumnSpec<Policy>[] = [
   {
     id: 'name',
     header: words.columns.name,
     width: 'minmax(120px, 1.2fr)',
+    sortValue: ({ name }) => name,
     cell: ({ id, name }) => (
       <RowLink path={`/policies/${encodeURIComponent(id)}`} title={name}>
         {name}
@@ -62,6 +70,7 @@ const COLUMNS: readonly ColumnSpec<Policy>[] = [
     id: 'mode',
     header: words.columns.mode,
     width: '92px',
+    sortValue: ({ mode }) => mode,
     cell: ({ mode }) => (
       <span title={words.modeHelp[mode]}>
         <StatusDot tone={mode === 'active' ? 'ok' : 'idle'} label={words.modes[mode]} />
@@ -71,21 +80,20 @@ const COLUMNS: readonly ColumnSpec<Policy>[] = [
   {
     id: 'operations',
     header: words.columns.operations,
+    value: ({ operations: chosen }) => chosen.map(({ operation }) => operation),
     width: 'minmax(140px, 2fr)',
     hideOnPhone: true,
     cell: ({ operations: chosen }) => (
       <span>{chosen.map(({ operation }) => operations.names[operation] ?? operation).join(', ')}</span>
     ),
   },
-  figure('tables', ({ matched_tables: count }) => formatCount(count)),
-  figure('priority', ({ priority }) => String(priority), true),
-  figure('runs', ({ gains }) => formatCount(gains.runs), true),
-  figure('freed', ({ gains }) => formatBytes(gains.bytes_freed), true),
+  figure('tables', ({ matched_tables: count }) => count),
+  { ...figure('priority', ({ priority }) => priority, String), hideOnPhone: true },
+  { ...figure('runs', ({ gains }) => gains.runs), hideOnPhone: true },
+  { ...figure('freed', ({ gains }) => gains.bytes_freed, formatBytes), hideOnPhone: true },
   {
-    id: 'suspended',
-    header: words.columns.suspended,
+    ...figure('suspended', ({ suspended_tables: count }) => count),
     width: '100px',
-    align: 'end',
     hideOnPhone: true,
     cell: ({ suspended_tables: count }) => (
       <span className={count > 0 ? classes.bad : undefined}>{formatCount(count)}</span>
@@ -94,16 +102,17 @@ const COLUMNS: readonly ColumnSpec<Policy>[] = [
 ]
 
 function figure(
-  id: 'tables' | 'priority' | 'runs' | 'freed',
-  text: (policy: Policy) => string,
-  hideOnPhone = false,
+  id: 'tables' | 'priority' | 'runs' | 'freed' | 'suspended',
+  value: (policy: Policy) => number,
+  format: (value: number) => string = formatCount,
 ): ColumnSpec<Policy> {
   return {
     id,
     header: words.columns[id],
     width: '84px',
     align: 'end',
-    hideOnPhone,
-    cell: (policy) => <span>{text(policy)}</span>,
+    highFirst: true,
+    sortValue: value,
+    cell: (policy) => <span>{format(value(policy))}</span>,
   }
 }

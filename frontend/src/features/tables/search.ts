@@ -21,6 +21,8 @@ export interface ListSearch {
   readonly namespace?: string
   readonly sort?: string
   readonly health?: HealthFilter
+  /** Ids of hidden columns, separated by commas. */
+  readonly hide?: string
 }
 
 /** The filters by health, in the order of the menu. */
@@ -38,6 +40,7 @@ export interface TableSearch {
   readonly tab?: TableTab
   readonly sort?: string
   readonly q?: string
+  readonly hide?: string
   /** The compared snapshots, see {@link parseComparison}. */
   readonly compare?: string
   /** The action whose form is open. */
@@ -80,6 +83,7 @@ export function parseListSearch(given: Given): ListSearch {
     ...text(given, 'q'),
     ...text(given, 'namespace'),
     ...text(given, 'sort'),
+    ...text(given, 'hide'),
     ...(health === undefined ? {} : { health }),
   }
 }
@@ -91,6 +95,7 @@ export function parseTableSearch(given: Given): TableSearch {
     ...(tab === undefined || tab === 'overview' ? {} : { tab }),
     ...text(given, 'sort'),
     ...text(given, 'q'),
+    ...text(given, 'hide'),
     ...text(given, 'compare'),
     ...text(given, 'action'),
     ...text(given, 'recommended'),

@@ -35,6 +35,7 @@ const SCORE: Column = {
 const TREND: Column = {
   id: 'trend',
   header: words.columns.trend,
+  value: null,
   width: '92px',
   hideOnPhone: true,
   hideOnNarrow: true,
@@ -44,6 +45,7 @@ const TREND: Column = {
 const ADVICE: Column = {
   id: 'advice',
   header: words.columns.advice,
+  value: ({ health }) => health?.problem ?? health?.recommended,
   width: 'minmax(120px, 1fr)',
   hideOnPhone: true,
   cell: (row) => <TableAdvice row={row} />,
@@ -53,6 +55,7 @@ const ADVICE: Column = {
 export const SELECT_COLUMN: Column = {
   id: 'select',
   header: words.columns.select,
+  value: null,
   headerHidden: true,
   width: '36px',
   cell: ({ table }) => <SelectCell table={table} />,

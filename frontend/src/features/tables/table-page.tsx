@@ -135,5 +135,5 @@ function TableError({
 
 /** Filters and orders belong to the tab that is left. */
 function tabSearch(tab: string): TableSearch {
-  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', compare: '' }
+  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', hide: '', compare: '' }
 }

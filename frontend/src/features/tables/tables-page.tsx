@@ -27,6 +27,7 @@ import { fitsFilter, type TableRow, tableRows } from './table-row.ts'
 import classes from './tables.module.css'
 
 const page = getRouteApi('/tables')
+const LIST = { name: 'tables' }
 const COLUMNS_WITH_SELECTION = [SELECT_COLUMN, ...tableColumns]
 
 /** Every table of the catalog: search, health and last commit. */
@@ -148,6 +149,7 @@ function SelectableTable({ rows, canChange, sort, onSort, onOpen }: SelectableTa
       )}
       <DataTable
         label={words.title}
+        list={LIST}
         rows={rows}
         rowKey={rowKey}
         columns={canChange ? COLUMNS_WITH_SELECTION : tableColumns}

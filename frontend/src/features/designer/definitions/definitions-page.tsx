@@ -5,7 +5,8 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
 import { useCan } from '../../../api/session.ts'
-import type { BoardRow } from '../../../api/types.ts'
+import { readAllPages } from '../../../api/read-all.ts'
+import type { Board as BoardPage, BoardRow } from '../../../api/types.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon, UploadIcon } from '../../../components/icons.tsx'
@@ -27,7 +28,7 @@ export function DefinitionsPage() {
   useLiveDefinitions()
   const canEdit = useCan('DataEngineer')
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(boardQuery)
-  const rows = useMemo(() => data?.pages.flatMap(({ definitions }) => definitions) ?? [], [data])
+  const rows = useMemo(() => data?.pages.flatMap(definitionsOf) ?? [], [data])
   const actions = canEdit && <Actions />
   return (
     <Page title={words.title} lead={words.lead} actions={rows.length > 0 && actions} fill>
@@ -174,6 +175,12 @@ function environmentsText({ environments, pending }: BoardRow): string {
   return pending.length > 0 ? `${places}; ${words.waitingCount(pending.length)}` : places
 }
 
+const definitionsOf = ({ definitions }: BoardPage): readonly BoardRow[] => definitions
+
+function contains({ name, description }: BoardRow, text: string): boolean {
+  return `${name} ${description}`.toLowerCase().includes(text)
+}
+
 const NARROW = '(max-width: 48em)'
 const SORTABLE = COLUMNS.map(({ id }) => id)
 
@@ -182,10 +189,11 @@ function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
   const navigate = useNavigate()
   const isNarrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
   const text = (search['q'] ?? '').trim().toLowerCase()
-  const shown = useMemo(
-    () => rows.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(text)),
-    [rows, text],
-  )
+  const shown = useMemo(() => rows.filter((row) => contains(row, text)), [rows, text])
+  const readAll = async () => {
+    const all = await readAllPages(boardQuery, definitionsOf)
+    return { ...all, rows: all.rows.filter((row) => contains(row, text)) }
+  }
   return (
     <>
       <div className={classes.tools}>
@@ -213,6 +221,7 @@ function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
       ) : (
         <DataTable
           label={words.title}
+          list={{ name: 'definitions', columns: COLUMNS, readAll }}
           rows={shown}
           rowKey={({ id }) => id}
           columns={isNarrow ? NARROW_COLUMNS : COLUMNS}

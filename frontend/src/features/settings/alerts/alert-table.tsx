@@ -13,6 +13,7 @@ import { RelativeTime } from '../../../time/relative-time.tsx'
 import { ALERTS_KEY, deleteAlert, silenceAlert, testAlert } from './api.ts'
 import classes from '../settings.module.css'
 
+const LIST = { name: 'alerts' }
 const HOUR_MS = 3_600_000
 
 interface AlertTableProps {
@@ -30,6 +31,7 @@ export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTablePro
     <>
       <DataTable
         label={strings.title}
+        list={LIST}
         rows={alerts}
         rowKey={({ id }) => id}
         columns={columns}
@@ -53,12 +55,14 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
     {
       id: 'name',
       header: columns.name,
+      value: ({ name }) => name,
       width: 'minmax(110px, 1.5fr)',
       cell: ({ name }) => <span title={name}>{name}</span>,
     },
     {
       id: 'events',
       header: columns.events,
+      value: ({ events }) => events,
       width: 'minmax(110px, 2fr)',
       belowOnPhone: true,
       cell: ({ events }) => <span title={events.join(', ')}>{events.join(', ')}</span>,
@@ -66,6 +70,7 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
     {
       id: 'destination',
       header: columns.destination,
+      value: ({ destination, channel }) => `${strings.channels[channel.type]}: ${destination}`,
       width: 'minmax(110px, 1.5fr)',
       belowOnPhone: true,
       cell: ({ destination, channel }) => (
@@ -75,12 +80,14 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
     {
       id: 'state',
       header: columns.state,
+      value: ({ silenced_until: until, active_conditions: active }) => stateName(until, active),
       width: '132px',
       cell: (alert) => <AlertState alert={alert} />,
     },
     {
       id: 'actions',
       header: columns.actions,
+      value: null,
       width: 'minmax(248px, 300px)',
       belowOnPhone: true,
       cell: (alert) => <AlertActions alert={alert} {...choices} />,
@@ -98,6 +105,11 @@ function AlertState({ alert: { silenced_until: until, active_conditions: active 
   }
   if (active > 0) return <StatusDot tone="bad" label={strings.states.active(active)} />
   return <StatusDot tone="ok" label={strings.states.quiet} />
+}
+
+function stateName(until: string | null, active: number): 'silenced' | 'active' | 'quiet' {
+  if (isSilenced(until)) return 'silenced'
+  return active > 0 ? 'active' : 'quiet'
 }
 
 function isSilenced(until: string | null): boolean {

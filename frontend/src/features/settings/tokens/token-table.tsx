@@ -16,6 +16,8 @@ import { tokenState, type TokenState } from './token-state.ts'
 
 const TONES: Readonly<Record<TokenState, StatusTone>> = { active: 'ok', expired: 'idle', revoked: 'idle' }
 
+const LIST = { name: 'tokens' }
+
 interface TokenTableProps {
   readonly tokens: readonly Token[]
   readonly now: Date
@@ -27,7 +29,7 @@ export function TokenTable({ tokens, now }: TokenTableProps) {
   const columns = useMemo(() => columnsAt(now, choose), [now])
   return (
     <>
-      <DataTable label={strings.title} rows={tokens} rowKey={({ id }) => id} columns={columns} />
+      <DataTable label={strings.title} list={LIST} rows={tokens} rowKey={({ id }) => id} columns={columns} />
       <RevokeDialog token={chosen} onClose={() => choose(undefined)} />
     </>
   )
@@ -39,18 +41,21 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'name',
       header: columns.name,
+      value: ({ name }) => name,
       width: 'minmax(88px, 1.5fr)',
       cell: ({ name }) => <span title={name}>{name}</span>,
     },
     {
       id: 'user',
       header: columns.user,
+      value: ({ user }) => user,
       width: 'minmax(72px, 1fr)',
       cell: ({ user }) => <span title={user}>{user}</span>,
     },
     {
       id: 'role',
       header: columns.role,
+      value: ({ role }) => role,
       width: 'minmax(120px, 1fr)',
       cell: ({ role }) => <span>{roleName(role)}</span>,
       belowOnPhone: true,
@@ -58,6 +63,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'state',
       header: columns.state,
+      value: (token) => tokenState(token, now),
       width: '92px',
       cell: (token) => {
         const state = tokenState(token, now)
@@ -67,6 +73,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'created',
       header: columns.created,
+      value: ({ created_at: at }) => at,
       width: '112px',
       cell: ({ created_at: at }) => <RelativeTime at={at} />,
       hideOnPhone: true,
@@ -74,18 +81,24 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'expires',
       header: columns.expires,
+      value: ({ expires_at: at }) => at,
       width: '112px',
       cell: ({ expires_at: at }) => (at === null ? strings.never : <RelativeTime at={at} />),
       belowOnPhone: true,
     },
-    {
-      id: 'actions',
-      header: columns.actions,
-      width: '92px',
-      cell: (token) =>
-        tokenState(token, now) === 'active' ? <RevokeButton token={token} onRevoke={onRevoke} /> : undefined,
-    },
+    revokeColumn(now, onRevoke),
   ]
+}
+
+function revokeColumn(now: Date, onRevoke: (token: Token) => void): ColumnSpec<Token> {
+  return {
+    id: 'actions',
+    header: strings.columns.actions,
+    value: null,
+    width: '92px',
+    cell: (token) =>
+      tokenState(token, now) === 'active' ? <RevokeButton token={token} onRevoke={onRevoke} /> : undefined,
+  }
 }
 
 interface RevokeButtonProps {
