@@ -1,4 +1,5 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { lazy } from 'react'
 import { focusPage } from './components/page-focus.ts'
 import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
@@ -38,7 +39,9 @@ const NAV = [
   ...settingsNav,
 ]
 
-rootRoute.update({ component: () => <AppLayout entries={NAV} /> })
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+
+rootRoute.update({ component: () => <AppLayout entries={NAV} palette={Palette} /> })
 
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath === undefined)('the focus', () => {
     await page.keyboard.press('Backspace')
     await page.keyboard.press('Backspace')
     gate.resolve()
-    const field = page.getByRole('combobox', { name: 'Find a table or page' })
+    const field = page.getByRole('combobox', { name: 'Find a table, page or action' })
     await page.getByRole('option', { name: 'demo.orders', selected: true }).waitFor()
     expect(await field.inputValue()).toBe('demo.orde')
     expect(await page.getByPlaceholder('Filter by name').inputValue()).toBe('')

@@ -23,6 +23,8 @@ export interface ListSearch {
   readonly health?: HealthFilter
   /** Ids of hidden columns, separated by commas. */
   readonly hide?: string
+  /** The dialog that is open. */
+  readonly action?: string
 }
 
 /** The filters by health, in the order of the menu. */
@@ -51,6 +53,14 @@ export interface TableSearch {
   readonly target?: string
   /** The operation that is watched. */
   readonly op?: string
+}
+
+/** No action: the parts of the address that open one are removed. */
+export const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' } as const
+
+/** Opens a tab; filters, order and columns belong to the tab that is left. */
+export function tabSearch(tab: string) {
+  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', hide: '', compare: '' } as const
 }
 
 /** Two snapshots, and the columns that identify a row. */
@@ -84,6 +94,7 @@ export function parseListSearch(given: Given): ListSearch {
     ...text(given, 'namespace'),
     ...text(given, 'sort'),
     ...text(given, 'hide'),
+    ...text(given, 'action'),
     ...(health === undefined ? {} : { health }),
   }
 }

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
 import { useCan } from '../../../api/session.ts'
 import { readAllPages } from '../../../api/read-all.ts'
@@ -15,6 +15,7 @@ import { RelativeTime } from '../../../time/relative-time.tsx'
 import { formatSort, parseSort } from '../../../components/sorting.ts'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { definitionStrings as words } from '../../../strings/designer.ts'
+import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { boardQuery } from '../../../api/definitions.ts'
 import { useCreateDefinition, useLiveDefinitions } from '../api.ts'
@@ -51,8 +52,10 @@ export function DefinitionsPage() {
   )
 }
 
+const DIALOGS = ['create', 'import'] as const
+
 function Actions() {
-  const [opened, setOpened] = useState<'create' | 'import'>()
+  const [opened, setOpened] = useDialog(DIALOGS)
   const create = useCreateDefinition()
   const navigate = useNavigate()
   const close = (): void => setOpened(undefined)

@@ -6,6 +6,7 @@ import { useMe } from '../../../api/session.ts'
 import type { Token } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
+import type { ListOptions } from '../../../components/table/list/list-options.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
@@ -16,20 +17,25 @@ import { tokenState, type TokenState } from './token-state.ts'
 
 const TONES: Readonly<Record<TokenState, StatusTone>> = { active: 'ok', expired: 'idle', revoked: 'idle' }
 
-const LIST = { name: 'tokens' }
-
 interface TokenTableProps {
   readonly tokens: readonly Token[]
   readonly now: Date
+  readonly readAll: ListOptions<Token>['readAll']
 }
 
 /** Tokens, each with a revoke button. */
-export function TokenTable({ tokens, now }: TokenTableProps) {
+export function TokenTable({ tokens, now, readAll }: TokenTableProps) {
   const [chosen, choose] = useState<Token>()
   const columns = useMemo(() => columnsAt(now, choose), [now])
   return (
     <>
-      <DataTable label={strings.title} list={LIST} rows={tokens} rowKey={({ id }) => id} columns={columns} />
+      <DataTable
+        label={strings.title}
+        list={{ name: 'tokens', readAll }}
+        rows={tokens}
+        rowKey={({ id }) => id}
+        columns={columns}
+      />
       <RevokeDialog token={chosen} onClose={() => choose(undefined)} />
     </>
   )
