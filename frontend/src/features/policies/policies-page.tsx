@@ -6,25 +6,27 @@ import { useCan } from '../../api/session.ts'
 import type { Policy } from '../../api/types.ts'
 import { PlusIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
+import { ManyChangesBar } from '../../components/selection/many-changes-bar.tsx'
+import { selectColumn } from '../../components/selection/select-column.tsx'
+import { SelectionOfList, useSelection } from '../../components/selection/selection.ts'
 import { RowLink } from '../../components/row-link.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
 import { useSort } from '../../components/table/use-sort.ts'
-import { formatBytes, formatCount } from '../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatPlural } from '../../strings/shared/units.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { POLICIES_KEY, policiesQuery } from './api.ts'
+import { POLICY_CHANGES } from './many-changes.ts'
 import classes from './policies.module.css'
 
 /** All maintenance policies with what they govern and what they have gained. */
 export function PoliciesPage() {
   const client = useQueryClient()
-  const navigate = useNavigate()
   const isLead = useCan('LeadDataEngineer')
   const { data, error, isError, refetch } = useQuery(policiesQuery)
-  const { sort, onSort } = useSort(COLUMNS)
   useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
   const create = isLead && (
     <Button component={Link} to="/policies/new" leftSection={<PlusIcon size={14} />}>
@@ -36,19 +38,45 @@ export function PoliciesPage() {
       {!data && isError ? <ErrorState error={error} onRetry={() => void refetch()} /> : undefined}
       {!data && !isError ? <Loading /> : undefined}
       {data?.length === 0 && <Empty title={words.empty.title} detail={words.empty.text} action={create} />}
-      {data && data.length > 0 && (
-        <DataTable
-          label={words.title}
-          list={LIST}
-          rows={data}
-          rowKey={({ id }) => id}
-          columns={COLUMNS}
-          sort={sort}
-          onSort={onSort}
-          onOpen={({ id }) => void navigate({ to: '/policies/$id', params: { id } })}
+      {data && data.length > 0 && <PolicyTable policies={data} isLead={isLead} />}
+    </Page>
+  )
+}
+
+interface PolicyTableProps {
+  readonly policies: readonly Policy[]
+  /** Whether the caller may change policies. */
+  readonly isLead: boolean
+}
+
+function PolicyTable({ policies, isLead }: PolicyTableProps) {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const { sort, onSort } = useSort(COLUMNS)
+  const selection = useSelection()
+  return (
+    <SelectionOfList value={isLead ? selection : undefined}>
+      {isLead && (
+        <ManyChangesBar
+          label={words.many.label}
+          rows={policies}
+          selection={selection}
+          changes={POLICY_CHANGES}
+          counted={(count) => formatPlural(count, 'policy', 'policies')}
+          onApplied={() => client.invalidateQueries({ queryKey: POLICIES_KEY })}
         />
       )}
-    </Page>
+      <DataTable
+        label={words.title}
+        list={LIST}
+        rows={policies}
+        rowKey={({ id }) => id}
+        columns={isLead ? COLUMNS_WITH_SELECTION : COLUMNS}
+        sort={sort}
+        onSort={onSort}
+        onOpen={({ id }) => void navigate({ to: '/policies/$id', params: { id } })}
+      />
+    </SelectionOfList>
   )
 }
 
@@ -99,6 +127,14 @@ const COLUMNS: readonly ColumnSpec<Policy>[] = [
       <span className={count > 0 ? classes.bad : undefined}>{formatCount(count)}</span>
     ),
   },
+]
+
+const COLUMNS_WITH_SELECTION: readonly ColumnSpec<Policy>[] = [
+  selectColumn(
+    ({ id }) => id,
+    ({ name }) => name,
+  ),
+  ...COLUMNS,
 ]
 
 function figure(
