@@ -16,6 +16,8 @@ export interface NavEntry {
   readonly useShown?: () => boolean
   /** A hook that returns the number in the badge; 0 and undefined show no badge. */
   readonly useBadge?: () => NavBadge | undefined
+  /** Whether the entry is also in the top bar of phones. */
+  readonly inBar?: boolean
 }
 
 export interface NavBadge {

@@ -13,10 +13,12 @@ import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
 import { DemoNotice } from './demo-notice.tsx'
 import { keepEarlyKeys } from './early-keys.ts'
+import { BarLink } from './bar-link.tsx'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
 import { quickSearch } from './search-store.ts'
 import { showShortcuts, useShortcutsShown } from './shortcut-store.ts'
+import { useMyEntries } from './use-my-entries.ts'
 import { UserMenu } from './user-menu.tsx'
 
 const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcut-help.tsx')).ShortcutHelp }))
@@ -57,7 +59,7 @@ function Frame({ entries, palette: Palette }: AppLayoutProps) {
       <a className={classes.skip} href="#main" onClick={skipToMain}>
         {shell.skip}
       </a>
-      <PhoneBar onMenu={drawerState.open} onSearch={search} />
+      <PhoneBar entries={entries} onMenu={drawerState.open} onSearch={search} />
       <nav className={classes.side} aria-label={shell.navigation}>
         <Brand />
         <CatalogName />
@@ -103,7 +105,14 @@ function skipToMain(event: { preventDefault: () => void }): void {
   document.querySelector<HTMLElement>('#main')?.focus()
 }
 
-function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly onSearch: () => void }) {
+interface PhoneBarProps {
+  readonly entries: readonly NavEntry[]
+  readonly onMenu: () => void
+  readonly onSearch: () => void
+}
+
+function PhoneBar({ entries, onMenu, onSearch }: PhoneBarProps) {
+  const inBar = useMyEntries(entries).filter((entry) => entry.inBar)
   return (
     <nav className={classes.top} aria-label={shell.bar}>
       <Group gap={4} wrap="nowrap">
@@ -112,9 +121,14 @@ function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly 
         </ActionIcon>
         <Brand />
       </Group>
-      <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
-        <SearchIcon size={18} />
-      </ActionIcon>
+      <Group gap={4} wrap="nowrap">
+        {inBar.map((entry) => (
+          <BarLink key={entry.to} entry={entry} />
+        ))}
+        <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
+          <SearchIcon size={18} />
+        </ActionIcon>
+      </Group>
     </nav>
   )
 }

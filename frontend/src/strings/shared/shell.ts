@@ -24,6 +24,7 @@ export const shell = {
   times: 'Times',
   timeStyles: { relative: 'Relative, such as 5 min ago', absolute: 'Absolute, such as 14:07:20' },
   schemes: { auto: 'System', light: 'Light', dark: 'Dark' },
+  inInbox: (count: number) => (count === 1 ? '1 entry needs you' : `${count} entries need you`),
   pendingApprovals: (count: number) => (count === 1 ? '1 pending approval' : `${count} pending approvals`),
   authOff: 'Authentication is off. Everyone on this machine has the role Lead data engineer.',
   roles: { Auditor: 'Auditor', DataEngineer: 'Data engineer', LeadDataEngineer: 'Lead data engineer' },

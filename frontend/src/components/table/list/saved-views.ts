@@ -1,6 +1,7 @@
-import { useMemo, useSyncExternalStore } from 'react'
+import { useMemo } from 'react'
 import { useMe } from '../../../api/session.ts'
 import { savedViewsKey } from '../../../api/stored-keys.ts'
+import { readStored, useStored, writeStored } from '../../../api/stored-text.ts'
 
 /** A view of a list under a name. */
 export interface SavedView {
@@ -13,10 +14,6 @@ type Views = Readonly<Record<string, readonly SavedView[]>>
 
 /** Views that one list may have. */
 export const MAX_VIEWS = 50
-
-const listeners = new Set<() => void>()
-/** What this visit saved where the browser allows no storage, by key. */
-const unstored = new Map<string, string>()
 
 /** The views of all lists in a stored text, without parts that this page did not write. */
 export function parseViews(text: string | null): Views {
@@ -50,40 +47,10 @@ function isView(value: unknown): value is SavedView {
 /** The views of a list that the signed-in user saved in this browser, and a function that stores others in their place. */
 export function useSavedViews(list: string) {
   const key = savedViewsKey(useMe()?.user ?? '')
-  const text = useSyncExternalStore(subscribe, () => read(key))
+  const text = useStored(key)
   const views = useMemo(() => parseViews(text)[list] ?? [], [text, list])
   /** False: the browser stores nothing, and the views last until the page is closed. */
-  const store = (next: readonly SavedView[]): boolean => write(key, { ...parseViews(read(key)), [list]: next })
+  const store = (next: readonly SavedView[]): boolean =>
+    writeStored(key, JSON.stringify({ ...parseViews(readStored(key)), [list]: next }))
   return { views, store }
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  addEventListener('storage', listener) // of other windows
-  return () => {
-    listeners.delete(listener)
-    removeEventListener('storage', listener)
-  }
-}
-
-function read(key: string): string | null {
-  try {
-    return unstored.get(key) ?? localStorage.getItem(key)
-  } catch {
-    return unstored.get(key) ?? null
-  }
-}
-
-function write(key: string, views: Views): boolean {
-  const text = JSON.stringify(views)
-  let isStored = true
-  try {
-    localStorage.setItem(key, text)
-    unstored.delete(key)
-  } catch {
-    unstored.set(key, text)
-    isStored = false
-  }
-  for (const listener of listeners) listener()
-  return isStored
 }
