@@ -33,9 +33,9 @@ const optionId = (index: number): string => `${LIST_ID}-${index}`
  */
 export function QuickSearch({ entries, sources }: QuickSearchProps) {
   const start = useStart()
-  const { query } = useSpotlight(searchStore)
+  const { query, opened } = useSpotlight(searchStore)
   const [chosen, listRef] = useChosen()
-  const { found, more } = useFound({ entries, sources }, query)
+  const { found, more } = useFound({ entries, sources }, opened ? query : undefined)
   useEffect(() => {
     if (isSearchAwaited()) quickSearch.open()
   }, [])
@@ -120,16 +120,18 @@ function useStart(): (command: Command) => void {
   }
 }
 
+const NOTHING = { found: [], more: 0 }
+
 type FoundCommand = Command & { readonly key: string }
 
 function useFound(
   { entries, sources }: QuickSearchProps,
-  text: string,
+  text: string | undefined,
 ): { found: readonly FoundCommand[]; more: number } {
   const mine = useMyEntries(entries)
   const tables = useQuery(tablesQuery).data
   // oxlint-disable-next-line react/rules-of-hooks -- the same hooks in the same order: the sources never change
-  const lists = sources.map((useCommands) => useCommands(text))
+  const lists = sources.map((useCommands) => useCommands(text ?? ''))
   const here = lists.flatMap((list, at) => list.here.map((command) => keyed(`here ${at}`, command)))
   const anywhere = lists.flatMap((list, at) => list.anywhere.map((command) => keyed(`anywhere ${at}`, command)))
   const places = useMemo(() => {
@@ -137,6 +139,7 @@ function useFound(
     const names = (tables?.tables ?? []).map(({ table }) => keyed('table', tableCommand(table)))
     return { pages, names }
   }, [mine, tables])
+  if (text === undefined) return NOTHING // while the search is closed, thousands of names are not searched
   const all = findByName([...here, ...places.pages, ...anywhere, ...places.names], text, searchText)
   return { found: all.slice(0, SHOWN), more: Math.max(0, all.length - SHOWN) }
 }

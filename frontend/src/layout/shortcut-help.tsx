@@ -18,7 +18,7 @@ export function ShortcutHelp() {
           <h3>{place}</h3>
           <dl className={classes.list}>
             {shortcuts.map((shortcut) => (
-              <Fragment key={shortcut.keys.join(' ')}>
+              <Fragment key={shortcut.label}>
                 <dt>{shortcut.label}</dt>
                 <dd>
                   <Keys keys={shortcut.keys} />

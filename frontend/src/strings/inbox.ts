@@ -7,6 +7,7 @@ export const inbox = {
     text: 'Auditors read. They have nothing to decide or to repair.',
     link: 'Open operations',
   },
+  cut: (most: string) => `The inbox shows the newest ${most} of each kind. The lists show all.`,
   approvals: {
     title: 'Requests to decide',
     line: (name: string, version: number, to: string) => `${name} v${version} to ${to}`,

@@ -20,7 +20,7 @@ class ShortcutRegistry {
   readonly #listeners = new Set<Listener>()
   #groups: readonly ShortcutGroup[] = []
 
-  /** One group for each place, in the order of their registration; equal shortcuts are listed once. */
+  /** One group for each place, in the order of their registration; keys that do the same are one shortcut. */
   readonly groups = (): readonly ShortcutGroup[] => this.#groups
 
   readonly subscribe = (listener: Listener): (() => void) => {
@@ -42,7 +42,9 @@ class ShortcutRegistry {
     const places = new Map<string, Map<string, Shortcut>>()
     for (const { place, shortcuts } of this.#registered) {
       const known = places.get(place) ?? new Map<string, Shortcut>()
-      for (const shortcut of shortcuts) known.set(shortcut.keys.join(' '), shortcut)
+      for (const { label, keys } of shortcuts) {
+        known.set(label, { label, keys: [...new Set([...(known.get(label)?.keys ?? []), ...keys])] })
+      }
       places.set(place, known)
     }
     this.#groups = [...places].map(([place, known]) => ({ place, shortcuts: [...known.values()] }))

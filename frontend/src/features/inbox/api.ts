@@ -13,7 +13,7 @@ import type {
 
 const REFRESH_MS = 30_000
 /** Entries of each kind that the inbox has at most; the lists have the rest. */
-const PAGE_SIZE = 50
+export const MAX_OF_KIND = 50
 const DAY_MS = 86_400_000
 /** Failed operations that are older are not in the inbox. */
 const DAYS = 7
@@ -60,8 +60,13 @@ export function isRecent(at: string, nowMs: number): boolean {
   return nowMs - Date.parse(at) < DAYS * DAY_MS
 }
 
+/** Whether there may be more entries of a kind. */
+export function isCut({ approvals, operations, pipelines }: Inbox): boolean {
+  return [approvals, operations, pipelines].some((entries) => entries.length >= MAX_OF_KIND)
+}
+
 async function pendingRequests(signal: AbortSignal): Promise<readonly ApprovalRequest[]> {
-  const query = { status: 'pending', page_size: PAGE_SIZE }
+  const query = { status: 'pending', page_size: MAX_OF_KIND }
   return (await fetchPage<ApprovalRequest>('/api/approvals', { query, signal })).items
 }
 
@@ -71,11 +76,11 @@ async function suspendedPolicies(signal: AbortSignal): Promise<readonly Policy[]
 }
 
 async function operationsIn(state: Operation['state'], signal: AbortSignal): Promise<readonly Operation[]> {
-  const query = { state, page_size: PAGE_SIZE }
+  const query = { state, page_size: MAX_OF_KIND }
   return (await api.get<OperationList>('/api/operations', { query, signal })).operations
 }
 
 async function pipelinesIn(state: Pipeline['state'], signal: AbortSignal): Promise<readonly Pipeline[]> {
-  const query = { state, page_size: PAGE_SIZE }
+  const query = { state, page_size: MAX_OF_KIND }
   return (await api.get<PipelineList>('/api/pipelines', { query, signal })).pipelines
 }

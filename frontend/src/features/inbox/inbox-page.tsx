@@ -14,6 +14,7 @@ import { RelativeTime } from '../../time/relative-time.tsx'
 import { operationName, outcomeOf, STATE_TONES } from '../operations/operation-words.ts'
 import { nameOf } from '../pipelines/live-cells.tsx'
 import { PipelineState } from '../pipelines/pipeline-state.tsx'
+import { isCut, MAX_OF_KIND } from './api.ts'
 import classes from './inbox.module.css'
 import { sizeOf, useInbox } from './use-inbox.ts'
 
@@ -42,6 +43,7 @@ function Entries() {
       <Pipelines pipelines={inbox.pipelines} />
       <Operations operations={inbox.operations} onSeen={markSeen} />
       <Policies policies={inbox.policies} />
+      {isCut(inbox) && <p className={classes.dim}>{words.cut(String(MAX_OF_KIND))}</p>}
     </div>
   )
 }
@@ -142,8 +144,9 @@ function Operations({ operations, onSeen }: OperationsProps) {
               </Link>{' '}
               {table}
             </span>
-            <span className={classes.dim}>
-              <StatusDot tone={STATE_TONES[state]} label={operationStrings.states[state]} /> {outcomeOf(operation)}
+            <span className={classes.state}>
+              <StatusDot tone={STATE_TONES[state]} label={operationStrings.states[state]} />
+              <span>{outcomeOf(operation)}</span>
             </span>
             <span className={classes.end}>
               <span className={classes.dim}>

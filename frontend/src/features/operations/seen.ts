@@ -34,6 +34,6 @@ export function parseIds(text: string | null): readonly string[] {
 
 /** The known ids with more, at most the newest 1,000; `known` itself if nothing is new. */
 export function withIds(known: readonly string[], ids: readonly string[]): readonly string[] {
-  const added = ids.filter((id) => !known.includes(id))
+  const added = [...new Set(ids)].filter((id) => !known.includes(id))
   return added.length === 0 ? known : [...known, ...added].slice(-MAX_SEEN)
 }

@@ -118,7 +118,7 @@ const COLUMNS: readonly ColumnSpec<Policy>[] = [
   figure('tables', ({ matched_tables: count }) => count),
   { ...figure('priority', ({ priority }) => priority, String), hideOnPhone: true },
   { ...figure('runs', ({ gains }) => gains.runs), hideOnPhone: true },
-  { ...figure('freed', ({ gains }) => gains.bytes_freed, formatBytes), hideOnPhone: true },
+  { ...figure('freed', ({ gains }) => gains.bytes_freed, formatBytes), width: '160px', hideOnPhone: true },
   {
     ...figure('suspended', ({ suspended_tables: count }) => count),
     width: '100px',

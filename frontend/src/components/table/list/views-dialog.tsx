@@ -21,6 +21,7 @@ interface ViewsDialogProps {
 /** Saves the current view of a list under a name, and opens or deletes saved views. */
 export function ViewsDialog({ list: name, onClose }: ViewsDialogProps) {
   const { views, store } = useSavedViews(name)
+  const [search] = useSearchParams()
   const change = (next: readonly SavedView[]): void => {
     if (!store(next)) notifications.show({ message: words.notStored, color: 'yellow' })
   }
@@ -53,7 +54,11 @@ export function ViewsDialog({ list: name, onClose }: ViewsDialogProps) {
           ))}
           {views.length > 0 && (
             <li>
-              <Link to="." search={{} as never} onClick={onClose}>
+              <Link
+                to="."
+                search={(search['tab'] === undefined ? {} : { tab: search['tab'] }) as never}
+                onClick={onClose}
+              >
                 {words.all}
               </Link>
             </li>
