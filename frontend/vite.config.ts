@@ -30,12 +30,12 @@ export default defineConfig({
           groups: [
             {
               name: 'framework',
-              test: /node_modules[\\/]((react|react-dom|scheduler)[\\/]|@tanstack[\\/](?!react-table|table-core|react-virtual|virtual-core))|components[\\/]text[\\/]visible[\\/]/,
+              test: /node_modules[\\/]((react|react-dom|scheduler)[\\/]|@tanstack[\\/](?!react-table|table-core|react-virtual|virtual-core))|components[\\/]text[\\/]visible[\\/]|vite[\\/]preload-helper/,
             },
             { name: 'ui', test: /node_modules[\\/](@mantine|@floating-ui)[\\/]/, minShareCount: 3 },
             {
               name: 'shared',
-              test: /frontend[\\/]src[\\/](api|components(?![\\/](form|table))|layout|strings)/,
+              test: /frontend[\\/]src[\\/](api|components(?![\\/](form|table))|layout|strings[\\/]shared)/,
               minShareCount: 3,
             },
             // Apart from the rest, for pages without a table do not load it.

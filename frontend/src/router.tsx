@@ -1,9 +1,11 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { lazy } from 'react'
 import { focusPage } from './components/page-focus.ts'
 import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
 import { designerNav, designerRoutes } from './features/designer/routes.tsx'
 import { environmentsNav, environmentsRoutes } from './features/environments/routes.tsx'
+import { inboxNav, inboxRoutes } from './features/inbox/routes.tsx'
 import { lineageNav, lineageRoutes } from './features/lineage/routes.tsx'
 import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
 import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
@@ -23,6 +25,7 @@ import { BASE_PATH } from './base-path.ts'
 
 const NAV = [
   ...overviewNav,
+  ...inboxNav,
   ...tablesNav,
   ...lineageNav,
   ...queryNav,
@@ -38,7 +41,9 @@ const NAV = [
   ...settingsNav,
 ]
 
-rootRoute.update({ component: () => <AppLayout entries={NAV} /> })
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+
+rootRoute.update({ component: () => <AppLayout entries={NAV} palette={Palette} /> })
 
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -62,6 +67,7 @@ const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
   ...overviewRoutes(rootRoute),
+  ...inboxRoutes(rootRoute),
   ...tablesRoutes(rootRoute),
   ...lineageRoutes(rootRoute),
   ...queryRoutes(rootRoute),

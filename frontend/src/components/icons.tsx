@@ -19,6 +19,7 @@ import {
   IconDots,
   IconDownload,
   IconFileText,
+  IconInbox,
   IconInfoCircle,
   IconLayoutDashboard,
   IconLayoutGrid,
@@ -62,6 +63,7 @@ function pageIcon(Drawing: Icon) {
 }
 
 export const OverviewIcon = pageIcon(IconLayoutDashboard)
+export const InboxIcon = pageIcon(IconInbox)
 export const TablesIcon = pageIcon(IconTable)
 export const SqlIcon = pageIcon(IconTerminal2)
 export const LineageIcon = pageIcon(IconSitemap)

@@ -1,9 +1,10 @@
 import { Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { rememberedSearch } from '../list-addresses.ts'
 import { common } from '../strings/shared/common.ts'
+import { ListPlace } from './list-place.ts'
 import classes from './page.module.css'
 import { focusLoadedPage } from './page-focus.ts'
 import { isolatedText } from './text/visible/visible-text.ts'
@@ -32,6 +33,7 @@ export interface PageProps {
 export function Page({ title, aside, lead, crumbs, actions, fill = false, children }: PageProps) {
   useDocumentTitle(isolatedText(`${title} · ${common.product}`))
   const heading = useRef<HTMLHeadingElement>(null)
+  const [place, setPlace] = useState<HTMLElement | null>(null)
   useEffect(() => focusLoadedPage(heading.current), [])
   return (
     <div className={fill ? `${classes.page} ${classes.fill}` : classes.page}>
@@ -46,9 +48,14 @@ export function Page({ title, aside, lead, crumbs, actions, fill = false, childr
           </div>
           {lead && <p className={classes.lead}>{lead}</p>}
         </div>
-        {actions && <div className={classes.actions}>{actions}</div>}
+        <div className={classes.actions}>
+          {actions}
+          <div ref={setPlace} className={classes.place} />
+        </div>
       </header>
-      <div className={classes.content}>{children}</div>
+      <ListPlace value={place ?? undefined}>
+        <div className={classes.content}>{children}</div>
+      </ListPlace>
     </div>
   )
 }

@@ -1,27 +1,38 @@
 import { ActionIcon, Divider, Drawer, Group } from '@mantine/core'
-import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { useDisclosure } from '@mantine/hooks'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { type ComponentType, lazy, Suspense, useState } from 'react'
 import { LogoMark } from '../components/logo.tsx'
 import { MenuIcon, SearchIcon } from '../components/icons.tsx'
 import type { NavEntry } from '../navigation.ts'
 import { common } from '../strings/shared/common.ts'
+import { useShortcuts } from '../components/shortcuts/use-shortcuts.ts'
 import { shell } from '../strings/shared/shell.ts'
+import { shortcuts } from '../strings/shared/shortcuts.ts'
 import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
 import { DemoNotice } from './demo-notice.tsx'
 import { keepEarlyKeys } from './early-keys.ts'
+import { BarLink } from './bar-link.tsx'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
 import { quickSearch } from './search-store.ts'
+import { showShortcuts, useShortcutsShown } from './shortcut-store.ts'
+import { useMyEntries } from './use-my-entries.ts'
 import { UserMenu } from './user-menu.tsx'
 
-const QuickSearch = lazy(async () => ({ default: (await import('./quick-search.tsx')).QuickSearch }))
+const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcut-help.tsx')).ShortcutHelp }))
+
+interface AppLayoutProps {
+  readonly entries: readonly NavEntry[]
+  /** The quick search, which loads when it is first opened. */
+  readonly palette: ComponentType<{ readonly entries: readonly NavEntry[] }>
+}
 
 /** The layout of every page: navigation at the side, on phones in a drawer, and the quick search. */
-export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }) {
+export function AppLayout({ entries, palette }: AppLayoutProps) {
   const signingIn = useRouterState({ select: ({ location }) => location.pathname === '/sign-in' })
-  if (!signingIn) return <Frame entries={entries} />
+  if (!signingIn) return <Frame entries={entries} palette={palette} />
   return (
     <main className={classes.bare}>
       <Outlet />
@@ -29,7 +40,7 @@ export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }
   )
 }
 
-function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
+function Frame({ entries, palette: Palette }: AppLayoutProps) {
   const [drawer, drawerState] = useDisclosure(false)
   const [searched, setSearched] = useState(false)
   const search = (): void => {
@@ -37,14 +48,18 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
     if (searched) quickSearch.open()
     else setSearched(true) // it opens itself when it is loaded
   }
-  useHotkeys([['/', search]])
-  useHotkeys([['mod+K', search]], [], true) // also inside fields
+  useShortcuts(shortcuts.everywhere.place, [
+    { keys: ['/'], label: shortcuts.everywhere.search, run: search },
+    { keys: ['mod+K'], label: shortcuts.everywhere.search, run: search, inFields: true },
+    { keys: ['?'], label: shortcuts.everywhere.help, run: showShortcuts },
+  ])
+  const isHelpShown = useShortcutsShown()
   return (
     <div className={classes.frame}>
       <a className={classes.skip} href="#main" onClick={skipToMain}>
         {shell.skip}
       </a>
-      <PhoneBar onMenu={drawerState.open} onSearch={search} />
+      <PhoneBar entries={entries} onMenu={drawerState.open} onSearch={search} />
       <nav className={classes.side} aria-label={shell.navigation}>
         <Brand />
         <CatalogName />
@@ -72,7 +87,12 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
       </main>
       {searched && (
         <Suspense fallback={null}>
-          <QuickSearch entries={entries} />
+          <Palette entries={entries} />
+        </Suspense>
+      )}
+      {isHelpShown && (
+        <Suspense fallback={null}>
+          <ShortcutHelp />
         </Suspense>
       )}
     </div>
@@ -85,7 +105,14 @@ function skipToMain(event: { preventDefault: () => void }): void {
   document.querySelector<HTMLElement>('#main')?.focus()
 }
 
-function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly onSearch: () => void }) {
+interface PhoneBarProps {
+  readonly entries: readonly NavEntry[]
+  readonly onMenu: () => void
+  readonly onSearch: () => void
+}
+
+function PhoneBar({ entries, onMenu, onSearch }: PhoneBarProps) {
+  const inBar = useMyEntries(entries).filter((entry) => entry.inBar)
   return (
     <nav className={classes.top} aria-label={shell.bar}>
       <Group gap={4} wrap="nowrap">
@@ -94,9 +121,14 @@ function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly 
         </ActionIcon>
         <Brand />
       </Group>
-      <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
-        <SearchIcon size={18} />
-      </ActionIcon>
+      <Group gap={4} wrap="nowrap">
+        {inBar.map((entry) => (
+          <BarLink key={entry.to} entry={entry} />
+        ))}
+        <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
+          <SearchIcon size={18} />
+        </ActionIcon>
+      </Group>
     </nav>
   )
 }

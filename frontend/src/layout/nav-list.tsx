@@ -1,7 +1,7 @@
-import { VisuallyHidden } from '@mantine/core'
 import { Link, useRouterState } from '@tanstack/react-router'
 import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shared/shell.ts'
+import { NavCount } from './nav-count.tsx'
 import classes from './nav-list.module.css'
 import { useMyEntries } from './use-my-entries.ts'
 
@@ -48,12 +48,7 @@ function NavItem({ entry, onNavigate }: { readonly entry: NavEntry; readonly onN
       <Link to={to} className={classes.link} aria-current={current ? 'page' : undefined} onClick={onNavigate}>
         <Icon />
         {label}
-        {badge !== undefined && badge.count > 0 && (
-          <span className={classes.badge}>
-            <span aria-hidden="true">{badge.count > 99 ? '99+' : badge.count}</span>
-            <VisuallyHidden>{badge.label}</VisuallyHidden>
-          </span>
-        )}
+        <NavCount badge={badge} className={classes.badge} />
       </Link>
     </li>
   )

@@ -3,16 +3,11 @@ import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { signOut, useMe } from '../api/session.ts'
-import { CheckIcon, MoonIcon, SunIcon, SystemIcon, UserIcon } from '../components/icons.tsx'
+import { CheckIcon, UserIcon } from '../components/icons.tsx'
 import { shell } from '../strings/shared/shell.ts'
+import { SCHEMES } from './color-schemes.ts'
 import { TimeMenuItems, ZoneDialog } from './time-menu.tsx'
 import classes from './user-menu.module.css'
-
-const SCHEMES = [
-  { value: 'auto', icon: SystemIcon },
-  { value: 'light', icon: SunIcon },
-  { value: 'dark', icon: MoonIcon },
-] as const
 
 /** The user menu: the signed-in user, color scheme, times, and sign-out. */
 export function UserMenu() {

@@ -47,6 +47,27 @@ export const alertStrings = {
     consequences: ['No more notifications are sent, including pending ones.', 'Its delivery history is deleted.'],
     done: 'Alert deleted',
   },
+  many: {
+    label: 'Selected alerts',
+    managed: (by: string) => `Managed by ${by}. Change it there.`,
+    silence: {
+      action: 'Silence for one hour',
+      title: (count: string) => `Silence ${count} for one hour?`,
+      consequences: ['These alerts send nothing for one hour.'],
+      already: 'Already silenced',
+    },
+    end: {
+      action: 'End silence',
+      title: (count: string) => `End the silence of ${count}?`,
+      consequences: ['These alerts send notifications again.'],
+      already: 'Not silenced',
+    },
+    remove: {
+      action: 'Delete',
+      title: (count: string) => `Delete ${count}?`,
+      consequences: ['No more notifications are sent, including pending ones.', 'Delivery histories are deleted.'],
+    },
+  },
   form: {
     newTitle: 'New alert',
     editTitle: (name: string) => `Edit ${name}`,

@@ -1,14 +1,8 @@
 /** Text of operations on many tables at once. */
 export const bulk = {
   barLabel: 'Selected tables',
-  select: (table: string) => `Select ${table}`,
-  full: (most: string) => `At most ${most} tables can be selected.`,
-  selected: (count: string) => `${count} selected`,
   start: (name: string, count: string) => `${name} ${count} selected`,
   more: 'More',
-  selectAll: (count: string) => `Select all ${count}`,
-  selectFirst: (count: string) => `Select the first ${count}`,
-  clear: 'Clear selection',
   title: (name: string, tables: string) => `${name}: ${tables}`,
   planning: (done: string, all: string) => `Creating previews: ${done} of ${all} …`,
   about: 'Nothing has been changed yet. Each table becomes an operation of its own, with default options.',

@@ -13,6 +13,7 @@ export const pipelines = {
   lead: 'Streaming pipelines keep a sink table up to date with source tables.',
   nav: 'Pipelines',
   start: 'Start pipeline',
+  newOne: 'New pipeline',
   states: {
     starting: 'Starting',
     running: 'Running',

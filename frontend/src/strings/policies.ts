@@ -147,6 +147,38 @@ export const policies = {
     ],
     done: 'Policy deleted',
   },
+  many: {
+    label: 'Selected policies',
+    activate: {
+      action: 'Activate',
+      title: (count: string) => `Activate ${count}?`,
+      consequences: [
+        'Each policy runs its operations on the tables that it governs, within its window and limits.',
+        'Every run is an operation with a preview and a result, and can be cancelled.',
+      ],
+      already: 'Already active',
+    },
+    pause: {
+      action: 'Switch to shadow mode',
+      title: (count: string) => `Set ${count} to shadow mode?`,
+      consequences: ['No new operations start. Running operations continue.'],
+      already: 'Already in shadow mode',
+    },
+    resume: {
+      action: 'Resume',
+      title: (count: string) => `Resume ${count}?`,
+      consequences: ['Suspended tables are maintained again. Look at the failed decisions first.'],
+      already: 'Not suspended',
+    },
+    remove: {
+      action: 'Delete',
+      title: (count: string) => `Delete ${count}?`,
+      consequences: [
+        'The decisions of each policy are deleted with it. Its operations stay in the list of operations.',
+        'Policies with a lower priority take over the tables that they match.',
+      ],
+    },
+  },
 } as const
 
 /** Text of the form of a policy. */

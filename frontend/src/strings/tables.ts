@@ -8,7 +8,6 @@ export const tables = {
   namespace: 'Namespace',
   columns: {
     table: 'Table',
-    select: 'Selection',
     score: 'Health',
     trend: 'Trend',
     files: 'Data files',

@@ -22,7 +22,7 @@ const COLUMNS: readonly ColumnSpec<Line>[] = [
     highFirst: true,
     hideOnPhone: true,
   },
-  { id: 'menu', header: 'Actions', width: '1fr', cell: () => null, hideOnPhone: true },
+  { id: 'menu', header: 'Actions', value: null, width: '1fr', cell: () => null, hideOnPhone: true },
 ]
 const LINES: readonly Line[] = [
   { name: 'b10', size: 1 },

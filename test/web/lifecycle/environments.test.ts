@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('environments on the web page', () =
     const page = await journey.signIn()
     await page.getByRole('link', { name: 'Tables', exact: true }).waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Find a table or page' }).waitFor()
+    await page.getByRole('combobox', { name: 'Find a table, page or action' }).waitFor()
     await page.keyboard.type('environ')
     await page.getByRole('option', { name: 'Environments', selected: true }).waitFor()
     await page.keyboard.press('Enter')

@@ -28,6 +28,12 @@ describe.skipIf(chromiumPath === undefined)('the page below a base path', () => 
     await page.reload()
     await page.getByRole('heading', { name: 'demo.events', level: 1 }).waitFor()
 
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Find a table, page or action' }).fill('demo.orders')
+    await page.getByRole('option', { name: 'demo.orders', selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${house.url}/tables/demo.orders`)
+
     const monitor = page.waitForEvent('websocket')
     await page.getByRole('link', { name: 'Pipelines', exact: true }).click()
     await (await monitor).waitForEvent('framereceived')

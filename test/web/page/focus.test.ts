@@ -57,19 +57,19 @@ describe.skipIf(chromiumPath === undefined)('the focus', () => {
   it('is in the search with all keys that were typed while it loaded', async () => {
     const page = await journey.openTables()
     const gate = Promise.withResolvers<void>()
-    await page.route(/quick-search.*\.js/, async (route) => {
+    await page.route(/palette.*\.js/, async (route) => {
       await gate.promise
       await route.continue()
     })
     await page.getByPlaceholder('Filter by name').focus()
-    const loading = page.waitForRequest(/quick-search.*\.js/)
+    const loading = page.waitForRequest(/palette.*\.js/)
     await page.keyboard.press('Control+k')
     await loading
     await page.keyboard.type('demo.ordexx')
     await page.keyboard.press('Backspace')
     await page.keyboard.press('Backspace')
     gate.resolve()
-    const field = page.getByRole('combobox', { name: 'Find a table or page' })
+    const field = page.getByRole('combobox', { name: 'Find a table, page or action' })
     await page.getByRole('option', { name: 'demo.orders', selected: true }).waitFor()
     expect(await field.inputValue()).toBe('demo.orde')
     expect(await page.getByPlaceholder('Filter by name').inputValue()).toBe('')

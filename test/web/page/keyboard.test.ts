@@ -19,7 +19,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
     await page.getByRole('link', { name: 'demo.events', exact: true }).waitFor()
 
     await page.keyboard.press('/')
-    await page.getByRole('combobox', { name: 'Find a table or page' }).waitFor()
+    await page.getByRole('combobox', { name: 'Find a table, page or action' }).waitFor()
     await page.keyboard.type('demo.ev')
     await page.getByRole('option', { name: 'demo.events' }).waitFor()
     await page.keyboard.press('Enter')
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
     const filter = page.getByPlaceholder('Filter by name')
     await filter.focus()
     await page.keyboard.press('Control+k')
-    const field = page.getByRole('combobox', { name: 'Find a table or page' })
+    const field = page.getByRole('combobox', { name: 'Find a table, page or action' })
     await field.waitFor()
     await page.keyboard.type('demo')
     await page.getByRole('option', { name: 'demo.events', selected: true }).waitFor()

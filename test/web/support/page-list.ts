@@ -6,6 +6,7 @@ export type PageAddress<S> = readonly [name: string, path: (scene: S) => string,
 /** Every page behind the sign-in. */
 export const PAGES: readonly PageAddress<Scene>[] = [
   ['overview', () => '/overview', 'All pipelines'],
+  ['inbox', () => '/inbox', 'Requests to decide'],
   ['tables', () => '/tables', 'trips_copy'],
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],

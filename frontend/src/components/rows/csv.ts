@@ -1,4 +1,5 @@
 import type { QueryAnswer } from '../../api/types.ts'
+import { saveFile } from '../text/save-file.ts'
 import { NUMBERS } from './row-grid.tsx'
 
 /**
@@ -26,12 +27,7 @@ function cell(value: unknown, isText = true): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Offers rows as a file to save. */
+/** Offers rows as a CSV file to save. */
 export function downloadCsv(answer: Pick<QueryAnswer, 'columns' | 'rows'>, name = 'rows.csv'): void {
-  const url = URL.createObjectURL(new Blob([csvOf(answer)], { type: 'text/csv' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
+  saveFile(name, 'text/csv', csvOf(answer))
 }

@@ -1,4 +1,9 @@
+import { shortcuts } from '../../strings/shared/shortcuts.ts'
+import type { Shortcut } from '../shortcuts/registry.ts'
+import { useShortcutHelp } from '../shortcuts/use-shortcuts.ts'
 import { type FocusEvent, type KeyboardEvent, type RefObject, useState } from 'react'
+
+const words = shortcuts.lists
 
 interface RowKeysOptions {
   readonly count: number
@@ -16,8 +21,34 @@ interface RowKeys {
 
 const PAGE_ROWS = 15
 
+interface Move {
+  readonly key: string
+  readonly label: string
+  /** The row to move to; it may lie outside of the list. */
+  readonly to: (from: number) => number
+}
+
+const MOVES: readonly Move[] = [
+  { key: 'ArrowDown', label: words.step, to: (from) => from + 1 },
+  { key: 'ArrowUp', label: words.step, to: (from) => from - 1 },
+  { key: 'PageDown', label: words.page, to: (from) => from + PAGE_ROWS },
+  { key: 'PageUp', label: words.page, to: (from) => from - PAGE_ROWS },
+  { key: 'Home', label: words.ends, to: () => 0 },
+  { key: 'End', label: words.ends, to: () => Infinity },
+]
+
+/** The keys of a list, for the help. */
+export const ROW_SHORTCUTS: readonly Shortcut[] = [
+  ...[...new Set(MOVES.map(({ label }) => label))].map((label) => ({
+    keys: MOVES.filter((move) => move.label === label).map(({ key }) => key),
+    label,
+  })),
+  { keys: ['Enter', 'Space'], label: words.open },
+]
+
 /** Moves the focus from row to row by arrow keys, Page Up and Down, Home and End; Enter and Space open the row. */
 export function useRowKeys({ count, scroller, scrollTo }: RowKeysOptions): RowKeys {
+  useShortcutHelp(words.place, ROW_SHORTCUTS)
   const [moved, setActive] = useState(0)
   const active = Math.max(0, Math.min(moved, count - 1))
   const focusRow = (index: number): void => {
@@ -53,16 +84,8 @@ export function useRowKeys({ count, scroller, scrollTo }: RowKeysOptions): RowKe
 
 /** The row that a key moves to; undefined for other keys. */
 export function rowDestination(key: string, from: number, last: number): number | undefined {
-  const steps: Readonly<Record<string, number>> = {
-    ArrowDown: from + 1,
-    ArrowUp: from - 1,
-    PageDown: from + PAGE_ROWS,
-    PageUp: from - PAGE_ROWS,
-    Home: 0,
-    End: last,
-  }
-  const to = steps[key]
-  return to === undefined ? undefined : Math.max(0, Math.min(to, last))
+  const { to } = MOVES.find((move) => move.key === key) ?? {}
+  return to === undefined ? undefined : Math.max(0, Math.min(to(from), last))
 }
 
 function rowAt(scroller: HTMLElement | null, index: number): HTMLElement | null {

@@ -8,7 +8,10 @@ import { useRowKeys } from './data-table-keys.ts'
 import classes from './data-table.module.css'
 import { textScale } from '../text/text-scale.ts'
 import type { Sort } from '../sorting.ts'
-import { useTableModel } from './model.ts'
+import { ListMenu } from './list/list-menu.tsx'
+import type { AllRows, ListOptions } from './list/list-options.ts'
+import { useShownColumns } from './list/shown-columns.ts'
+import { sortRows, useTableModel } from './model.ts'
 
 export interface DataTableProps<Row extends object> {
   /** Label of the table, for screen readers. */
@@ -26,6 +29,8 @@ export interface DataTableProps<Row extends object> {
   readonly rowHeight?: number
   /** Maximum height in px; default: the available height. */
   readonly maxHeight?: number
+  /** Gives the list a menu in the header of its page. */
+  readonly list?: ListOptions<Row>
 }
 
 const OVERSCAN = 6
@@ -43,6 +48,11 @@ const NARROW = '(max-width: 75em)'
  * rows, Enter opens one. Rows come sorted by `sort`.
  */
 export function DataTable<Row extends object>(props: DataTableProps<Row>) {
+  const { list } = props
+  return list ? <ListedTable {...props} list={list} /> : <TableGrid {...props} />
+}
+
+function TableGrid<Row extends object>(props: DataTableProps<Row>) {
   const { label, sort, onSort, rowKey, maxHeight, onOpen, selectedKey } = props
   const [scale] = useState(textScale)
   const phone = useMediaQuery(PHONE, globalThis.matchMedia(PHONE).matches)
@@ -100,6 +110,26 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
         })}
       </div>
     </div>
+  )
+}
+
+interface ListedTableProps<Row extends object> extends DataTableProps<Row> {
+  readonly list: ListOptions<Row>
+}
+
+/** A table with its menu; the address may hide columns. */
+function ListedTable<Row extends object>({ list, ...props }: ListedTableProps<Row>) {
+  const { rows, columns, sort } = props
+  const shown = useShownColumns(columns)
+  const read = async (): Promise<AllRows<Row>> => {
+    const all = (await list.readAll?.()) ?? { rows, isCut: false }
+    return { ...all, rows: sortRows(all.rows, columns, sort) }
+  }
+  return (
+    <>
+      <ListMenu name={list.name} columns={list.columns ?? columns} read={read} />
+      <TableGrid {...props} columns={shown} />
+    </>
   )
 }
 

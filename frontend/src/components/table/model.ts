@@ -74,6 +74,16 @@ function columnDef<Row extends object>({ id, sortValue, highFirst }: ColumnSpec<
   return { id, accessorFn: (row) => sortValue(row) ?? undefined, sortDescFirst: highFirst ?? false }
 }
 
+/** Rows in an order; as they are where no column has its value. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  columns: readonly ColumnSpec<Row>[],
+  sort: Sort | undefined,
+): readonly Row[] {
+  const valueOf = sort && columns.find(({ id }) => id === sort.column)?.sortValue
+  return valueOf ? sortedRows(rows, valueOf, sort.descending) : rows
+}
+
 /**
  * Rows in the order of a column; equal ones stay in their order. Reads each value once: TanStack Table makes an object of
  * each row and reads four values for each comparison, which took 52 ms for 5,000 rows on a fast computer.

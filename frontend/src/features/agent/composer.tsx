@@ -1,5 +1,7 @@
 import { Button, NativeSelect, Textarea, TextInput, VisuallyHidden } from '@mantine/core'
 import type { ChatRequest } from '../../api/types.ts'
+import { useFieldShortcuts } from '../../components/shortcuts/use-shortcuts.ts'
+import { shortcuts } from '../../strings/shared/shortcuts.ts'
 import { agentStrings } from '../../strings/agent.ts'
 import type { ModelChoice } from './model-choice.ts'
 import classes from './agent.module.css'
@@ -21,6 +23,11 @@ export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: 
   const submit = (): void => {
     if (!isBlank && !isRunning) onSend(draft.trim())
   }
+  const { place, send, stop } = shortcuts.agent
+  const onKeyDown = useFieldShortcuts(place, [
+    { keys: ['Enter'], label: send, run: submit },
+    ...(isRunning ? [{ keys: ['Escape'], label: stop, run: onStop }] : []),
+  ])
   return (
     <form
       className={classes.composer}
@@ -40,12 +47,7 @@ export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: 
         data-autofocus
         value={draft}
         onChange={({ currentTarget }) => onDraft(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape' && isRunning) onStop()
-          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
-          event.preventDefault()
-          submit()
-        }}
+        onKeyDown={onKeyDown}
       />
       <div className={classes.composerRow}>
         <ModelFields choice={choice} />

@@ -4,6 +4,8 @@ import { useState } from 'react'
 import type { Comment } from '../../api/types.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { ErrorState, errorText, Loading } from '../../components/status/states.tsx'
+import { useFieldShortcuts } from '../../components/shortcuts/use-shortcuts.ts'
+import { shortcuts } from '../../strings/shared/shortcuts.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
 import { addComment, commentsQuery } from './api.ts'
 import classes from './approvals.module.css'
@@ -69,6 +71,8 @@ function CommentForm({ requestId }: { readonly requestId: string }) {
   const submit = (): void => {
     if (!isBlank && !send.isPending) send.mutate(text)
   }
+  const { place, send: label } = shortcuts.comment
+  const onKeyDown = useFieldShortcuts(place, [{ keys: ['mod+Enter'], label, run: submit }])
   return (
     <form
       className={classes.commentForm}
@@ -86,9 +90,7 @@ function CommentForm({ requestId }: { readonly requestId: string }) {
         value={text}
         error={send.isError ? errorText(send.error) : undefined}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit()
-        }}
+        onKeyDown={onKeyDown}
       />
       <Button type="submit" variant="default" disabled={isBlank} loading={send.isPending}>
         {strings.send}

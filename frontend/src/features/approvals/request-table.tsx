@@ -1,5 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ColumnSpec } from '../../components/table/columns.ts'
+import type { ListOptions } from '../../components/table/list/list-options.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
@@ -10,6 +11,7 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'pipeline',
     header: strings.columns.pipeline,
+    value: ({ definition_name: name, version }) => strings.requestTitle(name, version),
     width: 'minmax(140px, 2fr)',
     cell: (request) => (
       <Link to="/approvals/$id" params={{ id: request.id }}>
@@ -20,12 +22,14 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'status',
     header: strings.columns.status,
+    value: ({ status }) => status,
     width: '104px',
     cell: (request) => <RequestStatus request={request} />,
   },
   {
     id: 'move',
     header: strings.columns.move,
+    value: ({ from_environment: from, to_environment: to }) => strings.move(from, to),
     width: 'minmax(132px, 1fr)',
     cell: ({ from_environment: from, to_environment: to }) => (
       <span title={strings.move(from, to)}>{strings.move(from, to)}</span>
@@ -35,6 +39,7 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'requested_by',
     header: strings.columns.requestedBy,
+    value: ({ requested_by: who }) => who,
     width: 'minmax(96px, 1fr)',
     cell: ({ requested_by: who }) => <span title={who}>{who}</span>,
     belowOnPhone: true,
@@ -42,6 +47,7 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'requested_at',
     header: strings.columns.requestedAt,
+    value: ({ requested_at: at }) => at,
     width: '112px',
     cell: ({ requested_at: at }) => <RelativeTime at={at} />,
     hideOnPhone: true,
@@ -49,6 +55,7 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'decided_by',
     header: strings.columns.decidedBy,
+    value: ({ decided_by: who }) => who,
     width: 'minmax(96px, 1fr)',
     cell: ({ decided_by: who }) => <span title={who ?? undefined}>{who ?? strings.none}</span>,
     hideOnPhone: true,
@@ -56,18 +63,26 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'decided_at',
     header: strings.columns.decidedAt,
+    value: ({ decided_at: at }) => at,
     width: '112px',
     cell: ({ decided_at: at }) => <RelativeTime at={at} />,
     hideOnPhone: true,
   },
 ]
 
+interface RequestTableProps {
+  readonly requests: readonly KnownRequest[]
+  /** Reads all requests of the list; default: `requests` are all. */
+  readonly readAll?: ListOptions<KnownRequest>['readAll']
+}
+
 /** Requests in the order given, one row each. */
-export function RequestTable({ requests }: { readonly requests: readonly KnownRequest[] }) {
+export function RequestTable({ requests, readAll }: RequestTableProps) {
   const navigate = useNavigate()
   return (
     <DataTable
       label={strings.title}
+      list={{ name: 'approvals', readAll }}
       rows={requests}
       rowKey={({ id }) => id}
       columns={COLUMNS}

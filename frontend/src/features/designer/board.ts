@@ -9,6 +9,9 @@ import {
 import { hasRole, type Role } from '../../../../src/domain/roles.ts'
 import type { BoardRow } from '../../api/types.ts'
 
+/** The views of a definition, in the order of their tabs; the first one is not in the address. */
+export const DEFINITION_TABS = ['graph', 'environments', 'versions'] as const
+
 export type PendingMove = BoardRow['pending'][number]
 
 /** The least role for each move (docs/api.md#environments). */

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import type { Operation, OperationList, OperationState } from '../../api/types.ts'
 
@@ -21,6 +21,13 @@ export const operationsQuery = ({ table, state, group }: OperationSearch) =>
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_page_token: next }) => next ?? undefined,
+  })
+
+/** One operation, as it was when it was asked for. */
+export const operationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['operations', 'one', id],
+    queryFn: ({ signal }) => api.get<Operation>(`/api/operations/${encodeURIComponent(id)}`, { signal }),
   })
 
 /** Cancels a running operation; refused with `CONFLICT` when it has ended. */

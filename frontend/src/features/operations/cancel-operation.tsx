@@ -1,33 +1,34 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import { hasCode } from '../../api/api-error.ts'
 import type { Operation } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { operationStrings } from '../../strings/operations.ts'
+import { useDialog } from '../../use-dialog.ts'
 import { cancelOperation } from './api.ts'
 import { operationName } from './operation-words.ts'
 
 const strings = operationStrings.cancel
+const DIALOGS = ['cancel'] as const
 
 /** Cancels a running operation, after a confirmation that lists the consequences. */
 export function CancelOperation({ operation }: { readonly operation: Operation }) {
-  const [isOpen, setOpen] = useState(false)
+  const [open, setOpen] = useDialog(DIALOGS)
   const cancel = useMutation({
     mutationFn: () => cancelOperation(operation.id),
-    onSuccess: () => setOpen(false),
+    onSuccess: () => setOpen(undefined),
     onError: (error) => {
-      if (hasCode(error, 'CONFLICT')) setOpen(false) // it has ended already; the page shows the result
+      if (hasCode(error, 'CONFLICT')) setOpen(undefined) // it has ended already; the page shows the result
     },
   })
   return (
     <>
-      <Button variant="default" onClick={() => setOpen(true)}>
+      <Button variant="default" onClick={() => setOpen('cancel')}>
         {strings.action}
       </Button>
       <ConfirmDialog
-        opened={isOpen}
-        onClose={() => setOpen(false)}
+        opened={open === 'cancel'}
+        onClose={() => setOpen(undefined)}
         title={strings.title(operationName(operation.operation), operation.table)}
         consequences={[strings.text]}
         confirmLabel={strings.confirm}

@@ -1,5 +1,6 @@
 import { Title } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { isMissing } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
@@ -22,6 +23,7 @@ import { figureName, operationName, STATE_TONES } from './operation-words.ts'
 import { ReceiptSection } from './receipt-section.tsx'
 import { humanKey, rollbackTarget, viewResult } from './result-figures.ts'
 import classes from './operations.module.css'
+import { useSeenOperations } from './seen.ts'
 
 const CRUMBS = [{ label: strings.title, to: '/operations' }]
 
@@ -29,6 +31,7 @@ const CRUMBS = [{ label: strings.title, to: '/operations' }]
 export function OperationPage() {
   const { id = '' } = useParams({ strict: false })
   const { operation, connected, error } = useOperation(id)
+  useMarkedSeen(operation)
   if (operation) return <LoadedOperation operation={operation} connected={connected} />
   const isGone = isMissing(error)
   return (
@@ -44,6 +47,16 @@ export function OperationPage() {
       {error !== undefined && !isGone ? <ErrorState error={error} /> : undefined}
     </Page>
   )
+}
+
+/** A failed operation that was looked at leaves the inbox. */
+function useMarkedSeen(operation: Operation | undefined): void {
+  const { markSeen } = useSeenOperations()
+  const hasFailed = operation?.state === 'failed' || operation?.state === 'unknown'
+  const id = hasFailed ? operation.id : undefined
+  useEffect(() => {
+    if (id !== undefined) markSeen([id])
+  }, [id, markSeen])
 }
 
 interface LoadedOperationProps {

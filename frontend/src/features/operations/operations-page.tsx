@@ -3,7 +3,8 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
-import type { Operation, OperationState } from '../../api/types.ts'
+import { readAllPages } from '../../api/read-all.ts'
+import type { Operation, OperationList as OperationPage, OperationState } from '../../api/types.ts'
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
 import { Page } from '../../components/page.tsx'
@@ -115,10 +116,13 @@ interface OperationListProps {
   readonly onClear: (() => void) | undefined
 }
 
+const operationsOf = ({ operations }: OperationPage): readonly Operation[] => operations
+
 function OperationList({ search, onClear }: OperationListProps) {
   const navigate = useNavigate()
-  const list = useInfiniteQuery(operationsQuery(search))
-  const rows = useMemo(() => list.data?.pages.flatMap(({ operations }) => operations) ?? [], [list.data])
+  const query = operationsQuery(search)
+  const list = useInfiniteQuery(query)
+  const rows = useMemo(() => list.data?.pages.flatMap(operationsOf) ?? [], [list.data])
   if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending) return <Loading />
   if (rows.length === 0) return <NoOperations onClear={onClear} />
@@ -126,6 +130,7 @@ function OperationList({ search, onClear }: OperationListProps) {
     <>
       <DataTable
         label={strings.title}
+        list={{ name: 'operations', readAll: () => readAllPages(query, operationsOf) }}
         rows={rows}
         rowKey={({ id }) => id}
         columns={COLUMNS}
@@ -162,6 +167,7 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
   {
     id: 'operation',
     header: strings.columns.operation,
+    value: ({ operation }) => operation,
     width: 'minmax(132px, 1.2fr)',
     cell: ({ id, operation }) => (
       <Link to="/operations/$id" params={{ id }}>
@@ -172,12 +178,14 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
   {
     id: 'state',
     header: strings.columns.state,
+    value: ({ state }) => state,
     width: '104px',
     cell: ({ state }) => <StatusDot tone={STATE_TONES[state]} label={strings.states[state]} />,
   },
   {
     id: 'table',
     header: strings.columns.table,
+    value: ({ table }) => table,
     width: 'minmax(96px, 1.6fr)',
     cell: ({ table }) => (
       <Link to="/tables/$table" params={{ table }}>
@@ -189,6 +197,7 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
   {
     id: 'who',
     header: strings.columns.who,
+    value: ({ requested_by: who }) => who,
     width: 'minmax(80px, 0.8fr)',
     cell: ({ requested_by: who }) => <span title={who}>{who}</span>,
     belowOnPhone: true,
@@ -196,12 +205,14 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
   {
     id: 'started',
     header: strings.columns.started,
+    value: ({ created_at: at }) => at,
     width: '104px',
     cell: ({ created_at: at }) => <RelativeTime at={at} />,
   },
   {
     id: 'duration',
     header: strings.columns.duration,
+    value: ({ duration_ms: ms }) => ms,
     width: '96px',
     align: 'end',
     cell: ({ duration_ms: ms }) => <span>{ms === null ? strings.noDuration : formatDuration(ms)}</span>,
@@ -210,6 +221,7 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
   {
     id: 'outcome',
     header: strings.columns.outcome,
+    value: outcomeOf,
     width: 'minmax(140px, 2fr)',
     cell: (operation) => <span title={outcomeOf(operation)}>{outcomeOf(operation)}</span>,
     belowOnPhone: true,

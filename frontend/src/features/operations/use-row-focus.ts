@@ -1,5 +1,7 @@
 import { type KeyboardEvent, type RefObject, useState } from 'react'
-import { rowDestination } from '../../components/table/data-table-keys.ts'
+import { ROW_SHORTCUTS, rowDestination } from '../../components/table/data-table-keys.ts'
+import { useShortcutHelp } from '../../components/shortcuts/use-shortcuts.ts'
+import { shortcuts } from '../../strings/shared/shortcuts.ts'
 
 interface RowFocusOptions {
   readonly count: number
@@ -18,6 +20,7 @@ interface RowFocus {
  * stands in an element with its `data-index`.
  */
 export function useRowFocus({ count, list, scrollTo }: RowFocusOptions): RowFocus {
+  useShortcutHelp(shortcuts.lists.place, ROW_SHORTCUTS)
   const [moved, setActive] = useState(0)
   const active = Math.max(0, Math.min(moved, count - 1))
   const onKeyDown = (event: KeyboardEvent): void => {

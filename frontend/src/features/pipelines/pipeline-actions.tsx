@@ -2,29 +2,27 @@ import { Button, Radio, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { minRoleIn } from '../../../../src/domain/environments.ts'
 import { useCan } from '../../api/session.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PlayIcon, StopIcon, TrashIcon } from '../../components/icons.tsx'
 import { pipelines as words } from '../../strings/pipelines.ts'
+import { useDialog } from '../../use-dialog.ts'
 import { useDeletePipeline, useStartPipeline, useStopPipeline } from './api.ts'
 import { monitorStore } from './monitor/store.ts'
+import { allowedDialogs, PIPELINE_DIALOGS, roleFor } from './pipeline-dialogs.ts'
 import { restartRequest } from './start/form.ts'
-
-type Asked = 'stop' | 'restart' | 'remove'
 
 /** The actions that a pipeline's state and its environment allow the user, each with a confirmation. */
 export function PipelineActions({ pipeline }: { readonly pipeline: Pipeline }) {
-  const { environment } = pipeline
-  const canAct = useCan(environment ? minRoleIn(environment) : 'DataEngineer')
-  const [asked, setAsked] = useState<Asked>()
+  const canAct = useCan(roleFor(pipeline))
+  const [asked, setAsked] = useDialog(PIPELINE_DIALOGS)
   if (!canAct) return null
-  const isResting = pipeline.state === 'stopped' || pipeline.state === 'failed'
+  const allowed = allowedDialogs(pipeline)
   const dialog = { pipeline, onClose: () => setAsked(undefined) }
   return (
     <>
-      {isResting ? (
+      {allowed.includes('restart') ? (
         <>
           <Button variant="default" leftSection={<TrashIcon size={14} />} onClick={() => setAsked('remove')}>
             {words.remove.action}
@@ -37,15 +35,15 @@ export function PipelineActions({ pipeline }: { readonly pipeline: Pipeline }) {
         <Button
           variant="default"
           leftSection={<StopIcon size={14} />}
-          disabled={pipeline.desired_state === 'stopped'}
+          disabled={!allowed.includes('stop')}
           onClick={() => setAsked('stop')}
         >
           {words.stop.action}
         </Button>
       )}
-      <StopDialog {...dialog} opened={asked === 'stop'} />
-      <RestartDialog {...dialog} opened={asked === 'restart'} />
-      <RemoveDialog {...dialog} opened={asked === 'remove'} />
+      <StopDialog {...dialog} opened={asked === 'stop' && allowed.includes('stop')} />
+      <RestartDialog {...dialog} opened={asked === 'restart' && allowed.includes('restart')} />
+      <RemoveDialog {...dialog} opened={asked === 'remove' && allowed.includes('remove')} />
     </>
   )
 }

@@ -22,13 +22,13 @@ import { lastBatch, type LiveRow } from './monitor/state.ts'
 import { useLiveRow, useMonitor } from './monitor/store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isLagKnown } from './pipeline-life.ts'
+import { PIPELINE_TABS as TABS } from './pipeline-tabs.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
 import { isIdle, lastSampleOf, type Sample } from './monitor/sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
-const TABS = ['charts', 'history', 'progress', 'settings'] as const
 const CRUMBS = [{ label: words.title, to: '/pipelines' }]
 
 /** A pipeline, live. */

@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { Pipeline } from '../../api/types.ts'
-import type { ColumnSpec } from '../../components/table/columns.ts'
+import type { CellValue, ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
@@ -18,13 +18,16 @@ import {
   LagCell,
   LastCell,
   NameCell,
+  nameOf,
   RateCell,
   StateCell,
   TrendCell,
   TriggerCell,
 } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
+import { lastBatch, type LiveRow } from './monitor/state.ts'
 import { monitorStore, useMonitor, usePipelineIds } from './monitor/store.ts'
+import { currentRate, isLagKnown } from './pipeline-life.ts'
 import classes from './pipelines.module.css'
 
 interface Row {
@@ -34,28 +37,77 @@ interface Row {
 /** How often a list that is sorted by live figures is sorted again, so that rows do not jump under the pointer. */
 const RESORT_MS = 3000
 
+const LIST = { name: 'pipelines' }
+
 const COLUMNS: readonly ColumnSpec<Row>[] = [
-  column('state', { width: '96px', cell: ({ id }) => <StateCell id={id} />, sortKey: 'attention' }),
-  column('name', { width: 'minmax(132px, 1fr)', cell: ({ id }) => <NameCell id={id} />, sortKey: 'name' }),
-  figure('rate', { width: '112px', cell: ({ id }) => <RateCell id={id} />, sortKey: 'rate' }),
-  figure('lag', { width: '110px', cell: ({ id }) => <LagCell id={id} />, sortKey: 'lag', hideOnPhone: true }),
+  column('state', {
+    width: '96px',
+    cell: ({ id }) => <StateCell id={id} />,
+    value: live(({ pipeline }) => pipeline.state),
+    sortKey: 'attention',
+  }),
+  column('name', {
+    width: 'minmax(132px, 1fr)',
+    cell: ({ id }) => <NameCell id={id} />,
+    value: live(({ pipeline }) => nameOf(pipeline)),
+    sortKey: 'name',
+  }),
+  figure('rate', {
+    width: '112px',
+    cell: ({ id }) => <RateCell id={id} />,
+    value: live(({ pipeline, samples }) => currentRate(pipeline, samples.last, Date.now())),
+    sortKey: 'rate',
+  }),
+  figure('lag', {
+    width: '110px',
+    cell: ({ id }) => <LagCell id={id} />,
+    value: live(({ pipeline, samples }) => (isLagKnown(pipeline) ? samples.last?.lagSeconds : undefined)),
+    sortKey: 'lag',
+    hideOnPhone: true,
+  }),
   figure('duration', {
     width: '90px',
     cell: ({ id }) => <DurationCell id={id} />,
+    value: live((row) => lastBatch(row)?.durationMs),
     sortKey: 'duration',
     hideOnPhone: true,
   }),
-  column('trend', { width: '144px', cell: ({ id }) => <TrendCell id={id} />, hideOnPhone: true, hideOnNarrow: true }),
-  column('trigger', {
-    width: '100px',
-    cell: ({ id }) => <TriggerCell id={id} />,
+  column('trend', {
+    width: '144px',
+    cell: ({ id }) => <TrendCell id={id} />,
+    value: null,
     hideOnPhone: true,
     hideOnNarrow: true,
   }),
-  figure('last', { width: '110px', cell: ({ id }) => <LastCell id={id} />, hideOnPhone: true }),
+  column('trigger', {
+    width: '100px',
+    cell: ({ id }) => <TriggerCell id={id} />,
+    value: live(({ pipeline }) => pipeline.trigger_interval),
+    hideOnPhone: true,
+    hideOnNarrow: true,
+  }),
+  figure('last', {
+    width: '110px',
+    cell: ({ id }) => <LastCell id={id} />,
+    value: live((row) => timeOf(lastBatch(row)?.atMs)),
+    hideOnPhone: true,
+  }),
 ]
 
+/** A value of the current state of a pipeline; undefined for one that was removed meanwhile. */
+function live(valueOf: (row: LiveRow) => CellValue): (row: Row) => CellValue {
+  return ({ id }) => {
+    const row = monitorStore.row(id)
+    return row && valueOf(row)
+  }
+}
+
+function timeOf(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString()
+}
+
 interface ColumnOptions extends Pick<ColumnSpec<Row>, 'width' | 'cell' | 'hideOnPhone' | 'hideOnNarrow'> {
+  readonly value: ((row: Row) => CellValue) | null
   /** What the column sorts by; without it the column is not sortable. */
   readonly sortKey?: SortKey
 }
@@ -136,6 +188,7 @@ function PipelineList({ ids }: { readonly ids: readonly string[] }) {
       ) : (
         <DataTable
           label={words.list.label}
+          list={LIST}
           rows={rows}
           rowKey={({ id }) => id}
           columns={COLUMNS}

@@ -2,7 +2,8 @@ import { Button, NativeSelect, Title } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import type { PolicyDecision } from '../../api/types.ts'
+import { readAllPages } from '../../api/read-all.ts'
+import type { PolicyDecision, PolicyDecisionList } from '../../api/types.ts'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
 import type { ColumnSpec } from '../../components/table/columns.ts'
@@ -19,12 +20,15 @@ const words = policies.decisions
 const OUTCOMES = Object.keys(words.outcomes) as readonly PolicyDecision['outcome'][]
 const LIST_HEIGHT = 480
 
+const decisionsOf = ({ decisions }: PolicyDecisionList): readonly PolicyDecision[] => decisions
+
 /** What a policy ran, deferred or skipped, and why; the filter is in the URL. */
 export function DecisionList({ id }: { readonly id: string }) {
   const [{ outcome }, changeSearch] = useSearchParams()
   const known = OUTCOMES.find((each) => each === outcome)
-  const list = useInfiniteQuery(decisionsQuery(id, { outcome: known }))
-  const rows = useMemo(() => list.data?.pages.flatMap(({ decisions }) => decisions) ?? [], [list.data])
+  const query = decisionsQuery(id, { outcome: known })
+  const list = useInfiniteQuery(query)
+  const rows = useMemo(() => list.data?.pages.flatMap(decisionsOf) ?? [], [list.data])
   return (
     <section className={classes.section}>
       <div className={classes.head}>
@@ -47,6 +51,7 @@ export function DecisionList({ id }: { readonly id: string }) {
       {rows.length > 0 && (
         <DataTable
           label={words.label}
+          list={{ name: 'decisions', readAll: () => readAllPages(query, decisionsOf) }}
           rows={rows}
           rowKey={({ id: decision }) => decision}
           columns={COLUMNS}
@@ -68,12 +73,14 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
   {
     id: 'outcome',
     header: words.columns.outcome,
+    value: ({ outcome }) => outcome,
     width: '112px',
     cell: ({ outcome }) => <StatusDot tone={OUTCOME_TONES[outcome]} label={words.outcomes[outcome]} />,
   },
   {
     id: 'operation',
     header: words.columns.operation,
+    value: ({ operation }) => operation,
     width: '140px',
     belowOnPhone: true,
     cell: ({ operation, operation_id: ran }) => {
@@ -89,6 +96,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
   {
     id: 'table',
     header: words.columns.table,
+    value: ({ table }) => table,
     width: 'minmax(110px, 1.2fr)',
     cell: ({ table }) => (
       <Link to="/tables/$table" params={{ table }}>
@@ -99,6 +107,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
   {
     id: 'why',
     header: words.columns.why,
+    value: whyText,
     width: 'minmax(160px, 2.5fr)',
     belowOnPhone: true,
     cell: (decision) => <Why decision={decision} />,
@@ -106,6 +115,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
   {
     id: 'score',
     header: words.columns.score,
+    value: scoreText,
     width: '144px',
     hideOnPhone: true,
     hideOnNarrow: true,
@@ -114,6 +124,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
   {
     id: 'at',
     header: words.columns.at,
+    value: ({ updated_at: at }) => at,
     width: '104px',
     align: 'end',
     cell: ({ updated_at: at }) => <RelativeTime at={at} />,

@@ -2,12 +2,13 @@ import { Button } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { Policy } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { formatPlural } from '../../strings/shared/units.ts'
 import { policies as words } from '../../strings/policies.ts'
+import { useDialog } from '../../use-dialog.ts'
 import { deletePolicy, POLICIES_KEY, requestOf, updatePolicy } from './api.ts'
+import { POLICY_DIALOGS } from './policy-dialogs.ts'
 
 interface ActionProps {
   readonly policy: Policy
@@ -15,7 +16,7 @@ interface ActionProps {
 
 /** What a lead can do to a policy. */
 export function PolicyActions({ policy }: ActionProps) {
-  const [open, setOpen] = useState<'mode' | 'deletion'>()
+  const [open, setOpen] = useDialog(POLICY_DIALOGS)
   const close = (): void => setOpen(undefined)
   return (
     <>

@@ -15,6 +15,7 @@ import { policies as words } from '../../strings/policies.ts'
 import { nextRunsQuery, POLICIES_KEY, policyQuery } from './api.ts'
 import { DecisionList } from './decision-list.tsx'
 import { PolicyActions } from './policy-actions.tsx'
+import { isEditable } from './policy-dialogs.ts'
 import { PolicyFacts } from './policy-facts.tsx'
 import classes from './policies.module.css'
 import { RunsTable } from './runs-table.tsx'
@@ -54,7 +55,7 @@ function Details({ policy }: { readonly policy: Policy }) {
       crumbs={CRUMBS}
       aside={<StatusDot tone={mode === 'active' ? 'ok' : 'idle'} label={words.modes[mode]} />}
       lead={manager === null ? words.modeHelp[mode] : `${words.modeHelp[mode]} ${words.managed(manager)}`}
-      actions={isLead && manager === null && <PolicyActions policy={policy} />}
+      actions={isLead && isEditable(policy) && <PolicyActions policy={policy} />}
     >
       {policy.suspended_tables > 0 && <SuspendedNotice policy={policy} canResume={isLead} />}
       <div className={classes.columns}>

@@ -3,7 +3,8 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
-import type { QuarantineEntry } from '../../api/types.ts'
+import { readAllPages } from '../../api/read-all.ts'
+import type { QuarantineEntry, QuarantineList } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
@@ -61,9 +62,12 @@ interface EntryListProps {
   readonly onClear: (() => void) | undefined
 }
 
+const entriesOf = ({ entries }: QuarantineList): readonly QuarantineEntry[] => entries
+
 function EntryList({ search, onClear }: EntryListProps) {
-  const list = useInfiniteQuery(quarantineQuery(search))
-  const rows = useMemo(() => list.data?.pages.flatMap(({ entries }) => entries) ?? [], [list.data])
+  const query = quarantineQuery(search)
+  const list = useInfiniteQuery(query)
+  const rows = useMemo(() => list.data?.pages.flatMap(entriesOf) ?? [], [list.data])
   if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending) return <Loading />
   if (rows.length === 0) {
@@ -78,7 +82,13 @@ function EntryList({ search, onClear }: EntryListProps) {
   }
   return (
     <>
-      <DataTable label={words.label} rows={rows} rowKey={({ id }) => id} columns={COLUMNS} />
+      <DataTable
+        label={words.label}
+        list={{ name: 'quarantine', readAll: () => readAllPages(query, entriesOf) }}
+        rows={rows}
+        rowKey={({ id }) => id}
+        columns={COLUMNS}
+      />
       {list.hasNextPage && (
         <div className={classes.more}>
           <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -94,6 +104,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
   {
     id: 'table',
     header: words.columns.table,
+    value: ({ table }) => table,
     width: 'minmax(110px, 2fr)',
     cell: ({ table }) => (
       <Link to="/tables/$table" params={{ table }}>
@@ -104,6 +115,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
   {
     id: 'reason',
     header: words.columns.reason,
+    value: ({ reason }) => reason,
     width: 'minmax(120px, 1fr)',
     belowOnPhone: true,
     cell: ({ reason, operation_id: id, requested_by: who }) => (
@@ -115,6 +127,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
   {
     id: 'state',
     header: words.columns.state,
+    value: ({ state }) => state,
     width: '104px',
     belowOnPhone: true,
     cell: ({ state, problem }) => (
@@ -123,12 +136,13 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
       </span>
     ),
   },
-  figure('snapshots', ({ snapshots_count: count }) => formatCount(count)),
-  figure('files', ({ files_count: count }) => formatCount(count)),
-  figure('bytes', ({ bytes }) => formatBytes(bytes)),
+  figure('snapshots', ({ snapshots_count: count }) => count),
+  figure('files', ({ files_count: count }) => count),
+  figure('bytes', ({ bytes }) => bytes, formatBytes),
   {
     id: 'until',
     header: words.columns.until,
+    value: ({ held_until: until, settled_at: settled }) => (settled === null ? until : null),
     width: '116px',
     align: 'end',
     belowOnPhone: true,
@@ -137,6 +151,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
   {
     id: 'actions',
     header: words.columns.actions,
+    value: null,
     headerHidden: true,
     width: '200px',
     align: 'end',
@@ -146,14 +161,16 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
 
 function figure(
   id: 'snapshots' | 'files' | 'bytes',
-  text: (entry: QuarantineEntry) => string,
+  value: (entry: QuarantineEntry) => number,
+  format: (value: number) => string = formatCount,
 ): ColumnSpec<QuarantineEntry> {
   return {
     id,
     header: words.columns[id],
+    value,
     width: '88px',
     align: 'end',
     hideOnPhone: true,
-    cell: (entry) => <span>{text(entry)}</span>,
+    cell: (entry) => <span>{format(value(entry))}</span>,
   }
 }

@@ -1,13 +1,15 @@
 import { Button, Text, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { QueryAnswer } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { downloadCsv } from '../../components/rows/csv.ts'
 import { RowGrid } from '../../components/rows/row-grid.tsx'
 import { Notice } from '../../components/status/notice.tsx'
+import { useFieldShortcuts } from '../../components/shortcuts/use-shortcuts.ts'
 import { errorText, Loading } from '../../components/status/states.tsx'
+import { shortcuts } from '../../strings/shared/shortcuts.ts'
 import { formatBytes, formatDuration } from '../../strings/shared/units.ts'
 import { queryStrings as words, rowGrid } from '../../strings/query.ts'
 import { runQuery } from './api.ts'
@@ -73,11 +75,8 @@ interface EditorProps {
 }
 
 function Editor({ sql, onChange, run: { asked, isEstimate, start, cancel } }: EditorProps) {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
-    event.preventDefault()
-    start(sql, false)
-  }
+  const { place, run: label } = shortcuts.query
+  const onKeyDown = useFieldShortcuts(place, [{ keys: ['mod+Enter'], label, run: () => start(sql, false) }])
   return (
     <>
       <Textarea

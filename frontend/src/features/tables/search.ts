@@ -21,6 +21,10 @@ export interface ListSearch {
   readonly namespace?: string
   readonly sort?: string
   readonly health?: HealthFilter
+  /** Ids of hidden columns, separated by commas. */
+  readonly hide?: string
+  /** The dialog that is open. */
+  readonly action?: string
 }
 
 /** The filters by health, in the order of the menu. */
@@ -38,6 +42,7 @@ export interface TableSearch {
   readonly tab?: TableTab
   readonly sort?: string
   readonly q?: string
+  readonly hide?: string
   /** The compared snapshots, see {@link parseComparison}. */
   readonly compare?: string
   /** The action whose form is open. */
@@ -48,6 +53,14 @@ export interface TableSearch {
   readonly target?: string
   /** The operation that is watched. */
   readonly op?: string
+}
+
+/** No action: the parts of the address that open one are removed. */
+export const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' } as const
+
+/** Opens a tab; filters, order and columns belong to the tab that is left. */
+export function tabSearch(tab: string) {
+  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', hide: '', compare: '' } as const
 }
 
 /** Two snapshots, and the columns that identify a row. */
@@ -80,6 +93,8 @@ export function parseListSearch(given: Given): ListSearch {
     ...text(given, 'q'),
     ...text(given, 'namespace'),
     ...text(given, 'sort'),
+    ...text(given, 'hide'),
+    ...text(given, 'action'),
     ...(health === undefined ? {} : { health }),
   }
 }
@@ -91,6 +106,7 @@ export function parseTableSearch(given: Given): TableSearch {
     ...(tab === undefined || tab === 'overview' ? {} : { tab }),
     ...text(given, 'sort'),
     ...text(given, 'q'),
+    ...text(given, 'hide'),
     ...text(given, 'compare'),
     ...text(given, 'action'),
     ...text(given, 'recommended'),

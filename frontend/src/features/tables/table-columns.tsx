@@ -1,10 +1,10 @@
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import type { IndexedTable } from '../../api/types.ts'
+import { selectColumn } from '../../components/selection/select-column.tsx'
 import { RowLink } from '../../components/row-link.tsx'
 import { formatBytes, formatCount, formatPercent, formatPlural } from '../../strings/shared/units.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { tables as words } from '../../strings/tables.ts'
-import { SelectCell } from './bulk/select-cell.tsx'
 import { HealthCell, TableAdvice, TableScore, TableTrend } from './health-cells.tsx'
 import { measured, type TableRow } from './table-row.ts'
 import classes from './tables.module.css'
@@ -35,6 +35,7 @@ const SCORE: Column = {
 const TREND: Column = {
   id: 'trend',
   header: words.columns.trend,
+  value: null,
   width: '92px',
   hideOnPhone: true,
   hideOnNarrow: true,
@@ -44,19 +45,17 @@ const TREND: Column = {
 const ADVICE: Column = {
   id: 'advice',
   header: words.columns.advice,
+  value: ({ health }) => health?.problem ?? health?.recommended,
   width: 'minmax(120px, 1fr)',
   hideOnPhone: true,
   cell: (row) => <TableAdvice row={row} />,
 }
 
 /** Selects tables for an operation on all of them. */
-export const SELECT_COLUMN: Column = {
-  id: 'select',
-  header: words.columns.select,
-  headerHidden: true,
-  width: '36px',
-  cell: ({ table }) => <SelectCell table={table} />,
-}
+export const SELECT_COLUMN: Column = selectColumn(
+  ({ table }) => table,
+  ({ table }) => table,
+)
 
 /** Columns of the table list without the selection; sorted by the figures of the health index. */
 export const tableColumns: readonly Column[] = [

@@ -13,7 +13,7 @@ import { isActionKind } from './actions/action-specs.ts'
 import { overviewQuery } from './api.ts'
 import { MissingTable } from './missing-table.tsx'
 import { OverviewTab } from './tabs/overview-tab.tsx'
-import { TABLE_TABS, type TableSearch, type TableTab } from './search.ts'
+import { ACTION_CLOSED, TABLE_TABS, tabSearch, type TableSearch, type TableTab } from './search.ts'
 import classes from './table-page.module.css'
 import type { TabProps } from './tabs/tab-props.ts'
 
@@ -36,8 +36,6 @@ const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
 
 /** Tabs that scroll with the page; in the others a list fills the available height. */
 const FLOWING: readonly TableTab[] = ['overview', 'health']
-
-const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' } as const
 
 /** Changes a part of the search parameters; with `replace`, without a new entry in the history. */
 type ChangeSearch = (part: TableSearch | typeof ACTION_CLOSED, replace?: boolean) => void
@@ -131,9 +129,4 @@ function TableError({
   readonly onRetry: () => void
 }) {
   return isMissing(error) ? <MissingTable table={table} /> : <ErrorState error={error} onRetry={onRetry} />
-}
-
-/** Filters and orders belong to the tab that is left. */
-function tabSearch(tab: string): TableSearch {
-  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', compare: '' }
 }

@@ -18,7 +18,7 @@ import { findByName } from '../../components/text/find-by-name.ts'
 import { tables as words } from '../../strings/tables.ts'
 import { BulkBar } from './bulk/bulk-bar.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
-import { SelectionOfList, useSelection } from './bulk/selection.ts'
+import { SelectionOfList, useSelection } from '../../components/selection/selection.ts'
 import { ConnectLink } from '../../components/connect-link.tsx'
 import { RegisterDialog } from './register-dialog.tsx'
 import { HEALTH_FILTERS, type HealthFilter, type ListSearch } from './search.ts'
@@ -27,6 +27,7 @@ import { fitsFilter, type TableRow, tableRows } from './table-row.ts'
 import classes from './tables.module.css'
 
 const page = getRouteApi('/tables')
+const LIST = { name: 'tables' }
 const COLUMNS_WITH_SELECTION = [SELECT_COLUMN, ...tableColumns]
 
 /** Every table of the catalog: search, health and last commit. */
@@ -143,11 +144,12 @@ function SelectableTable({ rows, canChange, sort, onSort, onOpen }: SelectableTa
         <BulkBar
           selection={selection}
           shown={names}
-          onStart={(kind) => setStarted({ kind, tables: [...selection.tables].sort() })}
+          onStart={(kind) => setStarted({ kind, tables: [...selection.keys].sort() })}
         />
       )}
       <DataTable
         label={words.title}
+        list={LIST}
         rows={rows}
         rowKey={rowKey}
         columns={canChange ? COLUMNS_WITH_SELECTION : tableColumns}

@@ -1,6 +1,7 @@
 /** Names of pages in the navigation. */
 export const labels = {
   overview: 'Overview',
+  inbox: 'Inbox',
   query: 'SQL',
   lineage: 'Lineage',
   approvals: 'Approvals',

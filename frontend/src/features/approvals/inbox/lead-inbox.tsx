@@ -2,6 +2,8 @@ import { Button, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { pendingApprovalsQuery } from '../pending-approvals.ts'
+import type { Page as PageOf } from '../../../api/paged-list.ts'
+import { readAllPages } from '../../../api/read-all.ts'
 import type { ApprovalRequest } from '../../../api/types.ts'
 import { Page } from '../../../components/page.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
@@ -38,18 +40,26 @@ export function LeadInbox() {
 function Requests({ filter }: { readonly filter: InboxFilter }) {
   const isAll = filter === 'all'
   const pending = useInfiniteQuery({ ...requestsQuery('pending'), enabled: isAll })
-  const list = useInfiniteQuery(requestsQuery(isAll ? undefined : filter))
+  const query = requestsQuery(isAll ? undefined : filter)
+  const list = useInfiniteQuery(query)
   const rows = useMemo(() => {
-    const listed = list.data?.pages.flatMap(({ items }) => items) ?? []
-    const waiting = isAll ? (pending.data?.pages.flatMap(({ items }) => items) ?? []) : []
-    return inboxOrder([...new Map([...waiting, ...listed].map((request) => [request.id, request])).values()])
+    const listed = list.data?.pages.flatMap(requestsOf) ?? []
+    const waiting = isAll ? (pending.data?.pages.flatMap(requestsOf) ?? []) : []
+    return merged(waiting, listed)
   }, [isAll, list.data, pending.data])
+  const readAll = async () => {
+    const [first, all] = await Promise.all([
+      isAll ? readAllPages(requestsQuery('pending'), requestsOf) : { rows: [], isCut: false },
+      readAllPages(query, requestsOf),
+    ])
+    return { rows: merged(first.rows, all.rows).map(known), isCut: first.isCut || all.isCut }
+  }
   if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending || (isAll && pending.isPending)) return <Loading />
   if (rows.length === 0) return <Empty title={strings.empty[filter].title} detail={strings.empty[filter].text} />
   return (
     <>
-      <RequestTable requests={rows.map(known)} />
+      <RequestTable requests={rows.map(known)} readAll={readAll} />
       {list.hasNextPage ? (
         <div>
           <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -59,6 +69,13 @@ function Requests({ filter }: { readonly filter: InboxFilter }) {
       ) : undefined}
     </>
   )
+}
+
+const requestsOf = ({ items }: PageOf<ApprovalRequest>): readonly ApprovalRequest[] => items
+
+/** Requests of both lists, each once, in the order of the inbox. */
+function merged(waiting: readonly ApprovalRequest[], listed: readonly ApprovalRequest[]): readonly ApprovalRequest[] {
+  return inboxOrder([...new Map([...waiting, ...listed].map((request) => [request.id, request])).values()])
 }
 
 function known(request: ApprovalRequest) {

@@ -1,7 +1,6 @@
 import { ActionIcon, Modal, Stack, Text, Tooltip } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { Environment } from '../../../../../src/domain/environments.ts'
 import type { BoardRow } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
@@ -10,9 +9,12 @@ import { formatPlural } from '../../../strings/shared/units.ts'
 import { common } from '../../../strings/shared/common.ts'
 import { definitionPageStrings as words, definitionStrings } from '../../../strings/designer.ts'
 import { inWords } from '../../../strings/environments.ts'
+import { useDialog } from '../../../use-dialog.ts'
 import { RenamedMeanwhile, useDeleteDefinition, useRename } from '../api.ts'
 import { lockingEnvironments } from '../board.ts'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
+
+const DIALOGS = ['edit', 'remove'] as const
 
 interface ActionsProps {
   readonly row: BoardRow
@@ -21,7 +23,7 @@ interface ActionsProps {
 
 /** Rename and delete; if the environments do not allow it, the reason. */
 export function DefinitionActions({ row, versionCount }: ActionsProps) {
-  const [opened, setOpened] = useState<'edit' | 'remove'>()
+  const [opened, setOpened] = useDialog(DIALOGS)
   const locks = lockingEnvironments(row.environments)
   const close = (): void => setOpened(undefined)
   return (

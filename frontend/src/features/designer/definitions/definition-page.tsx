@@ -12,13 +12,13 @@ import { definitionPageStrings as words, definitionStrings } from '../../../stri
 import { useSearchParams } from '../../../use-search-params.ts'
 import { definitionQuery } from '../../../api/definitions.ts'
 import { useLiveDefinitions, versionsQuery } from '../api.ts'
+import { DEFINITION_TABS as TABS } from '../board.ts'
 import { DefinitionActions } from './definition-actions.tsx'
 import { EnvironmentsTab } from '../versions/environments-tab.tsx'
 import { GraphTab } from '../editor/graph-tab.tsx'
 import { VersionsTab } from '../versions/versions-tab.tsx'
 import classes from '../board.module.css'
 
-const TABS = ['graph', 'environments', 'versions'] as const
 const CRUMBS = [{ label: definitionStrings.title, to: '/definitions' }]
 
 /** The width for the graph and its side panels; on narrower screens they are stacked and the page scrolls. */

@@ -2,10 +2,11 @@ import { Button, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
 import { useCan } from '../../../api/session.ts'
-import type { BoardRow } from '../../../api/types.ts'
+import { readAllPages } from '../../../api/read-all.ts'
+import type { Board as BoardPage, BoardRow } from '../../../api/types.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon, UploadIcon } from '../../../components/icons.tsx'
@@ -14,6 +15,7 @@ import { RelativeTime } from '../../../time/relative-time.tsx'
 import { formatSort, parseSort } from '../../../components/sorting.ts'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { definitionStrings as words } from '../../../strings/designer.ts'
+import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { boardQuery } from '../../../api/definitions.ts'
 import { useCreateDefinition, useLiveDefinitions } from '../api.ts'
@@ -27,7 +29,7 @@ export function DefinitionsPage() {
   useLiveDefinitions()
   const canEdit = useCan('DataEngineer')
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(boardQuery)
-  const rows = useMemo(() => data?.pages.flatMap(({ definitions }) => definitions) ?? [], [data])
+  const rows = useMemo(() => data?.pages.flatMap(definitionsOf) ?? [], [data])
   const actions = canEdit && <Actions />
   return (
     <Page title={words.title} lead={words.lead} actions={rows.length > 0 && actions} fill>
@@ -50,8 +52,10 @@ export function DefinitionsPage() {
   )
 }
 
+const DIALOGS = ['create', 'import'] as const
+
 function Actions() {
-  const [opened, setOpened] = useState<'create' | 'import'>()
+  const [opened, setOpened] = useDialog(DIALOGS)
   const create = useCreateDefinition()
   const navigate = useNavigate()
   const close = (): void => setOpened(undefined)
@@ -174,6 +178,12 @@ function environmentsText({ environments, pending }: BoardRow): string {
   return pending.length > 0 ? `${places}; ${words.waitingCount(pending.length)}` : places
 }
 
+const definitionsOf = ({ definitions }: BoardPage): readonly BoardRow[] => definitions
+
+function contains({ name, description }: BoardRow, text: string): boolean {
+  return `${name} ${description}`.toLowerCase().includes(text)
+}
+
 const NARROW = '(max-width: 48em)'
 const SORTABLE = COLUMNS.map(({ id }) => id)
 
@@ -182,10 +192,11 @@ function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
   const navigate = useNavigate()
   const isNarrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
   const text = (search['q'] ?? '').trim().toLowerCase()
-  const shown = useMemo(
-    () => rows.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(text)),
-    [rows, text],
-  )
+  const shown = useMemo(() => rows.filter((row) => contains(row, text)), [rows, text])
+  const readAll = async () => {
+    const all = await readAllPages(boardQuery, definitionsOf)
+    return { ...all, rows: all.rows.filter((row) => contains(row, text)) }
+  }
   return (
     <>
       <div className={classes.tools}>
@@ -213,6 +224,7 @@ function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
       ) : (
         <DataTable
           label={words.title}
+          list={{ name: 'definitions', columns: COLUMNS, readAll }}
           rows={shown}
           rowKey={({ id }) => id}
           columns={isNarrow ? NARROW_COLUMNS : COLUMNS}

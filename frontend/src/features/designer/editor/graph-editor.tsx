@@ -1,11 +1,12 @@
-import { useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue, useRef } from 'react'
 import { Note } from '../../../components/status/note.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { CreateSink } from '../../../components/sink-table/create-sink.tsx'
 import type { Version } from '../../../api/types.ts'
+import { useShortcuts } from '../../../components/shortcuts/use-shortcuts.ts'
 import { designerStrings } from '../../../strings/designer.ts'
+import { shortcuts } from '../../../strings/shared/shortcuts.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { arrangedQuery } from '../../../components/graph/arrange.ts'
 import type { GraphViewport } from '../../../components/graph/view.tsx'
@@ -99,13 +100,10 @@ function ArrangedEditor({ initial, version, types, readOnly, newest, pickers }: 
 }
 
 function useUndoKeys({ undo, redo }: GraphEditor, readOnly: boolean): void {
-  useHotkeys(
-    readOnly
-      ? []
-      : [
-          ['mod+Z', undo],
-          ['mod+Y', redo],
-          ['mod+shift+Z', redo],
-        ],
-  )
+  const { place, undo: undoLabel, redo: redoLabel } = shortcuts.designer
+  const all = [
+    { keys: ['mod+Z'], label: undoLabel, run: undo },
+    { keys: ['mod+Y', 'mod+shift+Z'], label: redoLabel, run: redo },
+  ]
+  useShortcuts(place, readOnly ? [] : all)
 }

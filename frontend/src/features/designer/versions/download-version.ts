@@ -1,4 +1,5 @@
 import type { VersionSummary } from '../../../api/types.ts'
+import { saveFile } from '../../../components/text/save-file.ts'
 import { fetchExport } from '../api.ts'
 import { exportFileName } from '../import-document.ts'
 
@@ -9,12 +10,5 @@ export async function downloadVersion({
   version,
 }: Pick<VersionSummary, 'id' | 'definition_id' | 'version'>): Promise<void> {
   const document_ = await fetchExport(definitionId, id)
-  const address = URL.createObjectURL(
-    new Blob([`${JSON.stringify(document_, null, 2)}\n`], { type: 'application/json' }),
-  )
-  const link = document.createElement('a')
-  link.href = address
-  link.download = exportFileName(document_.name, version)
-  link.click()
-  URL.revokeObjectURL(address)
+  saveFile(exportFileName(document_.name, version), 'application/json', `${JSON.stringify(document_, null, 2)}\n`)
 }

@@ -15,6 +15,8 @@ import classes from '../board.module.css'
 
 const words = definitionPageStrings.versions
 
+const LIST = { name: 'versions' }
+
 interface VersionsProps {
   readonly definitionId: string
   /** Newest first. */
@@ -28,6 +30,7 @@ export function VersionsTab({ definitionId, versions }: VersionsProps) {
   return (
     <DataTable
       label={words.label}
+      list={LIST}
       rows={versions}
       rowKey={({ id }) => id}
       columns={columns}
@@ -44,6 +47,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'version',
       header: words.columns.version,
+      value: ({ version }) => version,
       width: '80px',
       cell: ({ id, definition_id: definitionId, version }) => (
         <Link to="/definitions/$id" params={{ id: definitionId }} search={{ version: id }} className={classes.name}>
@@ -54,6 +58,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'environment',
       header: words.columns.environment,
+      value: ({ environment }) => environment,
       width: 'minmax(96px, 1fr)',
       cell: ({ environment }) => definitionStrings.environments[environment],
     },
@@ -62,6 +67,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'by',
       header: words.columns.by,
+      value: ({ created_by: who }) => who,
       width: 'minmax(90px, 1fr)',
       cell: ({ created_by: who }) => <span>{who}</span>,
       belowOnPhone: true,
@@ -69,6 +75,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'made',
       header: words.columns.made,
+      value: ({ created_at: at }) => at,
       width: '110px',
       cell: ({ created_at: at }) => <RelativeTime at={at} />,
       belowOnPhone: true,
@@ -76,6 +83,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'hash',
       header: words.columns.hash,
+      value: ({ content_hash: hash }) => hash,
       width: '130px',
       cell: ({ content_hash: hash }) => (
         <code className={classes.hash} title={hash}>
@@ -87,6 +95,7 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
     {
       id: 'actions',
       header: words.columns.actions,
+      value: null,
       width: '130px',
       cell: (version) => <RowActions version={version} before={byNumber.get(version.version - 1)} />,
     },
@@ -97,6 +106,7 @@ function countColumn(id: 'nodes' | 'edges', countOf: (version: VersionSummary) =
   return {
     id,
     header: words.columns[id],
+    value: countOf,
     width: '70px',
     align: 'end',
     cell: (version) => formatCount(countOf(version)),

@@ -2,11 +2,15 @@ import { Button } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef } from 'react'
+import type { Page } from '../../../api/paged-list.ts'
+import { readAllPages } from '../../../api/read-all.ts'
 import type { AuditEntry } from '../../../api/types.ts'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { formatPlural } from '../../../strings/shared/units.ts'
 import { auditStrings as strings } from '../../../strings/operations.ts'
+import { ListMenu } from '../../../components/table/list/list-menu.tsx'
 import { auditQuery } from './api.ts'
+import { EXPORTED } from './exported.ts'
 import { AuditEntryRow } from './entry-row.tsx'
 import type { AuditSearch } from './search.ts'
 import { useRowFocus } from '../use-row-focus.ts'
@@ -25,13 +29,19 @@ interface AuditListProps {
 
 /** The entries that fit the filters; older ones are fetched as the end comes near. */
 export function AuditList({ search, open, onOpen, onClear }: AuditListProps) {
-  const list = useInfiniteQuery(auditQuery(search))
-  const entries = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data])
+  const query = auditQuery(search)
+  const list = useInfiniteQuery(query)
+  const entries = useMemo(() => list.data?.pages.flatMap(entriesOf) ?? [], [list.data])
   if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending) return <Loading />
   if (entries.length === 0) return <NoEntries onClear={onClear} />
   const fetchMore = list.hasNextPage && !list.isFetchingNextPage ? () => void list.fetchNextPage() : undefined
-  return <Entries entries={entries} open={open} onOpen={onOpen} hasMore={list.hasNextPage} fetchMore={fetchMore} />
+  return (
+    <>
+      <ListMenu name="audit" columns={EXPORTED} read={() => readAllPages(query, entriesOf)} />
+      <Entries entries={entries} open={open} onOpen={onOpen} hasMore={list.hasNextPage} fetchMore={fetchMore} />
+    </>
+  )
 }
 
 function NoEntries({ onClear }: { readonly onClear: (() => void) | undefined }) {
@@ -42,6 +52,8 @@ function NoEntries({ onClear }: { readonly onClear: (() => void) | undefined }) 
   ) : undefined
   return <Empty title={strings.empty.title} detail={strings.empty.text} action={clear} />
 }
+
+const entriesOf = ({ items }: Page<AuditEntry>): readonly AuditEntry[] => items
 
 const COLUMNS = ['at', 'actor', 'action', 'object', 'outcome', 'channel'] as const
 

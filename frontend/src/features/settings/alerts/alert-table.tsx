@@ -4,16 +4,22 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Alert } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { formatPlural } from '../../../strings/shared/units.ts'
+import { ManyChangesBar } from '../../../components/selection/many-changes-bar.tsx'
+import { selectColumn } from '../../../components/selection/select-column.tsx'
+import { SelectionOfList, useSelection } from '../../../components/selection/selection.ts'
 import { StatusDot } from '../../../components/status/status-dot.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { alertStrings as strings } from '../../../strings/alerts.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
+import { inAnHour, isSilenced } from './silence.ts'
 import { ALERTS_KEY, deleteAlert, silenceAlert, testAlert } from './api.ts'
+import { ALERT_CHANGES } from './many-changes.ts'
 import classes from '../settings.module.css'
 
-const HOUR_MS = 3_600_000
+const LIST = { name: 'alerts' }
 
 interface AlertTableProps {
   readonly alerts: readonly Alert[]
@@ -25,11 +31,22 @@ interface AlertTableProps {
 /** Alerts; opening one shows its notifications. */
 export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTableProps) {
   const [chosen, choose] = useState<Alert>()
+  const client = useQueryClient()
+  const selection = useSelection()
   const columns = useMemo(() => columnsFor({ onEdit, onDelete: choose }), [onEdit])
   return (
-    <>
+    <SelectionOfList value={selection}>
+      <ManyChangesBar
+        label={strings.many.label}
+        rows={alerts}
+        selection={selection}
+        changes={ALERT_CHANGES}
+        counted={(count) => formatPlural(count, 'alert')}
+        onApplied={() => client.invalidateQueries({ queryKey: ALERTS_KEY })}
+      />
       <DataTable
         label={strings.title}
+        list={LIST}
         rows={alerts}
         rowKey={({ id }) => id}
         columns={columns}
@@ -38,9 +55,14 @@ export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTablePro
         onOpen={({ id }) => onSelect(id)}
       />
       <DeleteDialog alert={chosen} onClose={() => choose(undefined)} />
-    </>
+    </SelectionOfList>
   )
 }
+
+const SELECT_COLUMN = selectColumn<Alert>(
+  ({ id }) => id,
+  ({ name }) => name,
+)
 
 interface Choices {
   readonly onEdit: (alert: Alert) => void
@@ -50,15 +72,18 @@ interface Choices {
 function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
   const { columns } = strings
   return [
+    SELECT_COLUMN,
     {
       id: 'name',
       header: columns.name,
+      value: ({ name }) => name,
       width: 'minmax(110px, 1.5fr)',
       cell: ({ name }) => <span title={name}>{name}</span>,
     },
     {
       id: 'events',
       header: columns.events,
+      value: ({ events }) => events,
       width: 'minmax(110px, 2fr)',
       belowOnPhone: true,
       cell: ({ events }) => <span title={events.join(', ')}>{events.join(', ')}</span>,
@@ -66,6 +91,7 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
     {
       id: 'destination',
       header: columns.destination,
+      value: ({ destination, channel }) => `${strings.channels[channel.type]}: ${destination}`,
       width: 'minmax(110px, 1.5fr)',
       belowOnPhone: true,
       cell: ({ destination, channel }) => (
@@ -75,12 +101,14 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
     {
       id: 'state',
       header: columns.state,
+      value: ({ silenced_until: until, active_conditions: active }) => stateName(until, active),
       width: '132px',
       cell: (alert) => <AlertState alert={alert} />,
     },
     {
       id: 'actions',
       header: columns.actions,
+      value: null,
       width: 'minmax(248px, 300px)',
       belowOnPhone: true,
       cell: (alert) => <AlertActions alert={alert} {...choices} />,
@@ -100,8 +128,9 @@ function AlertState({ alert: { silenced_until: until, active_conditions: active 
   return <StatusDot tone="ok" label={strings.states.quiet} />
 }
 
-function isSilenced(until: string | null): boolean {
-  return until !== null && Date.parse(until) > Date.now()
+function stateName(until: string | null, active: number): 'silenced' | 'active' | 'quiet' {
+  if (isSilenced(until)) return 'silenced'
+  return active > 0 ? 'active' : 'quiet'
 }
 
 function AlertActions({ alert, onEdit, onDelete }: { readonly alert: Alert } & Choices) {
@@ -119,7 +148,7 @@ function AlertActions({ alert, onEdit, onDelete }: { readonly alert: Alert } & C
   })
   const silenced = isSilenced(alert.silenced_until)
   const silence = useMutation({
-    mutationFn: () => silenceAlert(alert, silenced ? null : new Date(Date.now() + HOUR_MS).toISOString()),
+    mutationFn: () => silenceAlert(alert, silenced ? null : inAnHour()),
     onError: (error) => notifications.show({ message: errorText(error), color: 'red' }),
     onSettled,
   })

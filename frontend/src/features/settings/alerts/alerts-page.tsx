@@ -6,12 +6,15 @@ import type { Alert } from '../../../api/types.ts'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { alertStrings as strings } from '../../../strings/alerts.ts'
 import { settingsStrings } from '../../../strings/settings.ts'
+import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { SettingsFrame } from '../settings-frame.tsx'
 import { AlertDialog } from './alert-dialog.tsx'
 import { AlertTable } from './alert-table.tsx'
 import { alertsQuery } from './api.ts'
 import { NotificationList } from './notification-list.tsx'
+
+const DIALOGS = ['new'] as const
 
 /** The alerts page, for leads. */
 export function AlertsPage() {
@@ -26,7 +29,8 @@ export function AlertsPage() {
 }
 
 function Alerts() {
-  const [edited, setEdited] = useState<Alert | 'new'>()
+  const [edited, setEdited] = useState<Alert>()
+  const [dialog, openDialog] = useDialog(DIALOGS)
   const [{ alert }, changeSearch] = useSearchParams()
   const { data, error, isError, refetch } = useQuery(alertsQuery)
   const chosen = data?.find(({ id }) => id === alert)
@@ -34,7 +38,7 @@ function Alerts() {
     <SettingsFrame
       tab="alerts"
       lead={strings.lead}
-      actions={<Button onClick={() => setEdited('new')}>{strings.create}</Button>}
+      actions={<Button onClick={() => openDialog('new')}>{strings.create}</Button>}
     >
       {!data && isError && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!data && !isError && <Loading />}
@@ -48,17 +52,8 @@ function Alerts() {
         />
       )}
       {chosen && <NotificationList alert={chosen} />}
-      <EditDialog edited={edited} onClose={() => setEdited(undefined)} />
+      <AlertDialog opened={dialog === 'new'} alert={undefined} onClose={() => openDialog(undefined)} />
+      <AlertDialog opened={edited !== undefined} alert={edited} onClose={() => setEdited(undefined)} />
     </SettingsFrame>
   )
-}
-
-interface EditDialogProps {
-  readonly edited: Alert | 'new' | undefined
-  readonly onClose: () => void
-}
-
-function EditDialog({ edited, onClose }: EditDialogProps) {
-  const alert = edited === 'new' ? undefined : edited
-  return <AlertDialog opened={edited !== undefined} alert={alert} onClose={onClose} />
 }

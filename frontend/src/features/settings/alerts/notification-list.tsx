@@ -24,18 +24,21 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
   {
     id: 'state',
     header: strings.columns.state,
+    value: ({ state }) => state,
     width: '112px',
     cell: ({ state }) => <StatusDot tone={TONES[state]} label={strings.states[state]} />,
   },
   {
     id: 'kind',
     header: strings.columns.kind,
+    value: ({ kind }) => kind,
     width: '88px',
     cell: ({ kind }) => <span>{strings.kinds[kind]}</span>,
   },
   {
     id: 'event',
     header: strings.columns.event,
+    value: ({ event_type: type }) => type,
     width: 'minmax(96px, 1.5fr)',
     belowOnPhone: true,
     cell: ({ event_type: type, held_back: held }) => (
@@ -45,6 +48,7 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
   {
     id: 'object',
     header: strings.columns.object,
+    value: ({ object }) => object,
     width: 'minmax(96px, 2fr)',
     belowOnPhone: true,
     cell: ({ object }) => <span title={object ?? undefined}>{object ?? strings.none}</span>,
@@ -52,6 +56,7 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
   {
     id: 'attempts',
     header: strings.columns.attempts,
+    value: ({ attempts }) => attempts,
     width: '84px',
     align: 'end',
     cell: ({ attempts }) => <span>{attempts}</span>,
@@ -60,27 +65,34 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
   {
     id: 'answer',
     header: strings.columns.answer,
+    value: ({ last_status: status, last_error: error }) => answerText(status, error),
     width: 'minmax(96px, 2fr)',
     belowOnPhone: true,
     cell: ({ last_status: status, last_error: error }) => {
-      const text = [status, error].filter((part) => part !== null).join(' ')
+      const text = answerText(status, error)
       return <span title={text}>{text === '' ? strings.none : text}</span>
     },
   },
   {
     id: 'at',
     header: strings.columns.at,
+    value: ({ created_at: at }) => at,
     width: '104px',
     cell: ({ created_at: at }) => <RelativeTime at={at} />,
   },
   {
     id: 'next',
     header: strings.columns.next,
+    value: ({ next_attempt_at: at, state }) => (state === 'pending' ? at : null),
     width: '112px',
     cell: ({ next_attempt_at: at, state }) => (state === 'pending' ? <RelativeTime at={at} /> : strings.none),
     hideOnPhone: true,
   },
 ]
+
+function answerText(status: AlertDelivery['last_status'], error: AlertDelivery['last_error']): string {
+  return [status, error].filter((part) => part !== null).join(' ')
+}
 
 /** Notifications of an alert, newest first; polled every few seconds while visible. */
 export function NotificationList({ alert }: { readonly alert: Alert }) {

@@ -6,6 +6,7 @@ import { useMe } from '../../../api/session.ts'
 import type { Token } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
+import type { ListOptions } from '../../../components/table/list/list-options.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
@@ -19,15 +20,22 @@ const TONES: Readonly<Record<TokenState, StatusTone>> = { active: 'ok', expired:
 interface TokenTableProps {
   readonly tokens: readonly Token[]
   readonly now: Date
+  readonly readAll: ListOptions<Token>['readAll']
 }
 
 /** Tokens, each with a revoke button. */
-export function TokenTable({ tokens, now }: TokenTableProps) {
+export function TokenTable({ tokens, now, readAll }: TokenTableProps) {
   const [chosen, choose] = useState<Token>()
   const columns = useMemo(() => columnsAt(now, choose), [now])
   return (
     <>
-      <DataTable label={strings.title} rows={tokens} rowKey={({ id }) => id} columns={columns} />
+      <DataTable
+        label={strings.title}
+        list={{ name: 'tokens', readAll }}
+        rows={tokens}
+        rowKey={({ id }) => id}
+        columns={columns}
+      />
       <RevokeDialog token={chosen} onClose={() => choose(undefined)} />
     </>
   )
@@ -39,18 +47,21 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'name',
       header: columns.name,
+      value: ({ name }) => name,
       width: 'minmax(88px, 1.5fr)',
       cell: ({ name }) => <span title={name}>{name}</span>,
     },
     {
       id: 'user',
       header: columns.user,
+      value: ({ user }) => user,
       width: 'minmax(72px, 1fr)',
       cell: ({ user }) => <span title={user}>{user}</span>,
     },
     {
       id: 'role',
       header: columns.role,
+      value: ({ role }) => role,
       width: 'minmax(120px, 1fr)',
       cell: ({ role }) => <span>{roleName(role)}</span>,
       belowOnPhone: true,
@@ -58,6 +69,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'state',
       header: columns.state,
+      value: (token) => tokenState(token, now),
       width: '92px',
       cell: (token) => {
         const state = tokenState(token, now)
@@ -67,6 +79,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'created',
       header: columns.created,
+      value: ({ created_at: at }) => at,
       width: '112px',
       cell: ({ created_at: at }) => <RelativeTime at={at} />,
       hideOnPhone: true,
@@ -74,18 +87,24 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
     {
       id: 'expires',
       header: columns.expires,
+      value: ({ expires_at: at }) => at,
       width: '112px',
       cell: ({ expires_at: at }) => (at === null ? strings.never : <RelativeTime at={at} />),
       belowOnPhone: true,
     },
-    {
-      id: 'actions',
-      header: columns.actions,
-      width: '92px',
-      cell: (token) =>
-        tokenState(token, now) === 'active' ? <RevokeButton token={token} onRevoke={onRevoke} /> : undefined,
-    },
+    revokeColumn(now, onRevoke),
   ]
+}
+
+function revokeColumn(now: Date, onRevoke: (token: Token) => void): ColumnSpec<Token> {
+  return {
+    id: 'actions',
+    header: strings.columns.actions,
+    value: null,
+    width: '92px',
+    cell: (token) =>
+      tokenState(token, now) === 'active' ? <RevokeButton token={token} onRevoke={onRevoke} /> : undefined,
+  }
 }
 
 interface RevokeButtonProps {

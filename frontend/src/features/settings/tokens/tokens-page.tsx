@@ -1,10 +1,14 @@
 import { Button, Switch } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
+import type { Page } from '../../../api/paged-list.ts'
+import { readAllPages } from '../../../api/read-all.ts'
 import { useCan } from '../../../api/session.ts'
+import type { Token } from '../../../api/types.ts'
 import { useNow } from '../../../time/relative-time.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { settingsStrings, tokenStrings as strings } from '../../../strings/settings.ts'
+import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { tokensQuery } from '../api.ts'
 import { NewToken } from './new-token.tsx'
@@ -12,6 +16,8 @@ import { SettingsFrame } from '../settings-frame.tsx'
 import { tokenState } from './token-state.ts'
 import { TokenTable } from './token-table.tsx'
 import classes from '../settings.module.css'
+
+const DIALOGS = ['new'] as const
 
 /** The tokens that callers use; for leads. */
 export function TokensPage() {
@@ -26,7 +32,7 @@ export function TokensPage() {
 }
 
 function Tokens() {
-  const [isOpen, setOpen] = useState(false)
+  const [dialog, openDialog] = useDialog(DIALOGS)
   const [{ ended }, changeSearch] = useSearchParams()
   const actions = (
     <div className={classes.actions}>
@@ -35,22 +41,29 @@ function Tokens() {
         checked={ended === 'shown'}
         onChange={({ currentTarget }) => changeSearch({ ended: currentTarget.checked ? 'shown' : undefined })}
       />
-      <Button onClick={() => setOpen(true)}>{strings.create}</Button>
+      <Button onClick={() => openDialog('new')}>{strings.create}</Button>
     </div>
   )
   return (
     <SettingsFrame tab="tokens" lead={strings.lead} actions={actions} fill>
       <TokenList withEnded={ended === 'shown'} />
-      <NewToken opened={isOpen} onClose={() => setOpen(false)} />
+      <NewToken opened={dialog === 'new'} onClose={() => openDialog(undefined)} />
     </SettingsFrame>
   )
 }
 
+const tokensOf = ({ items }: Page<Token>): readonly Token[] => items
+
 function TokenList({ withEnded }: { readonly withEnded: boolean }) {
   const now = useNow()
   const list = useInfiniteQuery(tokensQuery)
-  const tokens = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data])
-  const shown = withEnded ? tokens : tokens.filter((token) => tokenState(token, now) === 'active')
+  const tokens = useMemo(() => list.data?.pages.flatMap(tokensOf) ?? [], [list.data])
+  const isShown = (token: Token): boolean => withEnded || tokenState(token, now) === 'active'
+  const shown = tokens.filter(isShown)
+  const readAll = async () => {
+    const all = await readAllPages(tokensQuery, tokensOf)
+    return { ...all, rows: all.rows.filter(isShown) }
+  }
   if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending) return <Loading />
   if (tokens.length === 0) return <Empty title={strings.empty.title} detail={strings.empty.text} />
@@ -59,7 +72,7 @@ function TokenList({ withEnded }: { readonly withEnded: boolean }) {
       {shown.length === 0 ? (
         <Empty title={strings.emptyActive.title} detail={strings.emptyActive.text} />
       ) : (
-        <TokenTable tokens={shown} now={now} />
+        <TokenTable tokens={shown} now={now} readAll={readAll} />
       )}
       {list.hasNextPage ? (
         <div>

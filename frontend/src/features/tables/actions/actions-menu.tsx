@@ -1,18 +1,14 @@
 import { Button, Menu } from '@mantine/core'
-import { OPERATIONS, REQUESTED_KINDS } from '../../../../../src/domain/tables/operations.ts'
-import { hasRole } from '../../../../../src/domain/roles.ts'
 import { useMe } from '../../../api/session.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
 import { operations } from '../../../strings/shared/common.ts'
 import { table as words } from '../../../strings/tables.ts'
 import type { ActionKind } from './action-specs.ts'
+import { offeredActions } from './offered-actions.ts'
 
 /** The menu of actions that the caller's role allows; nothing for roles that can only read. */
 export function ActionsMenu({ onChoose }: { readonly onChoose: (kind: ActionKind) => void }) {
-  const me = useMe()
-  const offered = REQUESTED_KINDS.filter(
-    (kind) => me !== undefined && hasRole(me.role, OPERATIONS[kind].request.minRole),
-  )
+  const offered = offeredActions(useMe()?.role)
   if (offered.length === 0) return null
   return (
     <Menu position="bottom-end" width={200}>

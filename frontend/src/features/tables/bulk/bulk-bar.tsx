@@ -1,11 +1,11 @@
 import { Button, Menu } from '@mantine/core'
 import { BULK_KINDS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
+import { SelectionBar } from '../../../components/selection/selection-bar.tsx'
+import type { Selection } from '../../../components/selection/selection.ts'
 import { formatCount } from '../../../strings/shared/units.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
 import { operations } from '../../../strings/shared/common.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
-import { MAX_SELECTED, type Selection } from './selection.ts'
-import classes from './bulk.module.css'
 
 interface BulkBarProps {
   readonly selection: Selection
@@ -16,14 +16,10 @@ interface BulkBarProps {
 
 /** What can be done to the selected tables; nothing while none is selected. */
 export function BulkBar({ selection, shown, onStart }: BulkBarProps) {
-  const count = selection.tables.size
-  if (count === 0) return null
-  const all = Math.min(shown.length, MAX_SELECTED)
   return (
-    <div className={classes.bar} role="group" aria-label={words.barLabel}>
-      <span role="status">{words.selected(formatCount(count))}</span>
+    <SelectionBar label={words.barLabel} selection={selection} shown={shown}>
       <Button onClick={() => onStart('compact')}>
-        {words.start(operations.names['compact'] ?? '', formatCount(count))}
+        {words.start(operations.names['compact'] ?? '', formatCount(selection.keys.size))}
       </Button>
       <Menu position="bottom-start">
         <Menu.Target>
@@ -39,14 +35,6 @@ export function BulkBar({ selection, shown, onStart }: BulkBarProps) {
           ))}
         </Menu.Dropdown>
       </Menu>
-      {count < all && (
-        <Button variant="subtle" onClick={() => selection.select(shown)}>
-          {all < shown.length ? words.selectFirst(formatCount(all)) : words.selectAll(formatCount(all))}
-        </Button>
-      )}
-      <Button variant="subtle" onClick={() => selection.select([])}>
-        {words.clear}
-      </Button>
-    </div>
+    </SelectionBar>
   )
 }

@@ -8,7 +8,7 @@ import { tables } from '../../../strings/tables.ts'
 import { outcomeOf, STATE_TONES } from '../../operations/operation-words.ts'
 import type { BulkItem } from './bulk-run.ts'
 import { describePlan, sumOfPlans } from './bulk-words.ts'
-import classes from './bulk.module.css'
+import classes from '../../../components/selection/selection.module.css'
 
 interface BulkListProps {
   readonly kind: BulkKind

@@ -6,7 +6,7 @@ import { formatBytes, formatCount, formatDelta } from '../../../strings/shared/u
 import { common } from '../../../strings/shared/common.ts'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { RowChangeCell } from './row-change-cell.tsx'
-import { snapshotDelta } from './snapshot-change.ts'
+import { rowChange, snapshotDelta } from './snapshot-change.ts'
 import { type MenuPlace, SnapshotMenuButton } from './snapshot-menu.tsx'
 import classes from './snapshots-tab.module.css'
 
@@ -30,6 +30,7 @@ export function snapshotColumns({
     {
       id: 'committed',
       header: words.columns.committed,
+      value: ({ committed_at: at }) => at,
       width: 'minmax(116px, 1fr)',
       cell: ({ snapshot_id: id, committed_at: at }) => (
         <When at={at} isCurrent={id === current} isFirst={id === first} isLast={id === last} />
@@ -38,12 +39,14 @@ export function snapshotColumns({
     {
       id: 'operation',
       header: words.columns.operation,
+      value: ({ operation }) => operation,
       width: 'minmax(80px, 0.6fr)',
       cell: ({ operation }) => <span>{operation ?? common.unknown}</span>,
     },
     {
       id: 'rows',
       header: words.columns.rowChange,
+      value: rowsChanged,
       width: 'minmax(104px, 0.8fr)',
       align: 'end',
       cell: (snapshot) => <RowChangeCell snapshot={snapshot} />,
@@ -53,6 +56,7 @@ export function snapshotColumns({
     {
       id: 'refs',
       header: words.columns.refs,
+      value: ({ refs }) => refs,
       width: 'minmax(80px, 1fr)',
       hideOnPhone: true,
       cell: ({ refs }) => (
@@ -68,6 +72,7 @@ export function snapshotColumns({
     {
       id: 'id',
       header: words.columns.id,
+      value: ({ snapshot_id: id }) => id,
       width: 'minmax(190px, 1fr)',
       hideOnPhone: true,
       cell: ({ snapshot_id: id }) => <Copyable text={id} what={words.id} />,
@@ -81,10 +86,21 @@ function menuColumn(current: string | null | undefined, onMenu: (place: MenuPlac
   return {
     id: 'actions',
     header: words.columns.actions,
+    value: null,
     headerHidden: true,
     width: '44px',
     cell: ({ snapshot_id: id }) => (id === current ? null : <SnapshotMenuButton id={id} onMenu={onMenu} />),
   }
+}
+
+function rowsChanged(snapshot: Snapshot): number {
+  const change = rowChange(snapshot)
+  return change.kind === 'rewritten' ? 0 : change.added - change.deleted
+}
+
+function changeOf(snapshot: Snapshot, what: 'files' | 'bytes'): number {
+  const { added, removed } = snapshotDelta(snapshot, what)
+  return added - removed
 }
 
 /** Files or bytes: fewer of them is neither good nor bad, so the change has no colour. */
@@ -92,11 +108,12 @@ function deltaColumn(what: 'files' | 'bytes', header: string, format: (value: nu
   return {
     id: what,
     header,
+    value: (snapshot) => changeOf(snapshot, what),
     width: 'minmax(84px, 0.6fr)',
     align: 'end',
     cell: (snapshot) => {
       const { added, removed, total } = snapshotDelta(snapshot, what)
-      const change = added - removed
+      const change = changeOf(snapshot, what)
       const title = [
         words.deltaTitle(format(added), format(removed)),
         ...(total === undefined ? [] : [words.totalAfter(format(total))]),

@@ -33,6 +33,7 @@ export function SnapshotsTab({ table, search, onSearch, onAction }: TabProps) {
       <RowsChart snapshots={paged.items} current={current} hasMore={paged.hasMore} />
       {hasRewrites && <Note tone="info">{words.replaceHelp}</Note>}
       <PagedTable
+        list="snapshots"
         label={words.label}
         empty={words.empty}
         paged={paged}

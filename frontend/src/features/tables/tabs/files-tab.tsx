@@ -16,6 +16,7 @@ export function FilesTab({ table, search, onSearch }: TabProps) {
   const paged = usePaged(filesQuery(table), filesOf)
   return (
     <PagedTable
+      list="files"
       label={words.label}
       empty={words.empty}
       paged={paged}

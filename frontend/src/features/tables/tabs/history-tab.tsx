@@ -16,6 +16,7 @@ export function HistoryTab({ table, search, onSearch }: TabProps) {
   const paged = usePaged(historyQuery(table), entriesOf)
   return (
     <PagedTable
+      list="history"
       label={words.label}
       empty={words.empty}
       paged={paged}
@@ -31,6 +32,7 @@ const columns: readonly ColumnSpec<HistoryEntry>[] = [
   {
     id: 'at',
     header: words.columns.at,
+    value: ({ made_current_at: at }) => at,
     width: 'minmax(110px, 1fr)',
     cell: ({ made_current_at }) => (
       <span>
@@ -41,12 +43,14 @@ const columns: readonly ColumnSpec<HistoryEntry>[] = [
   {
     id: 'snapshot',
     header: words.columns.snapshot,
+    value: ({ snapshot_id: id }) => id,
     width: 'minmax(150px, 1.5fr)',
     cell: ({ snapshot_id }) => <Copyable text={snapshot_id} what={snapshots.id} />,
   },
   {
     id: 'parent',
     header: words.columns.parent,
+    value: ({ parent_id: id }) => id,
     width: 'minmax(150px, 1.5fr)',
     hideOnPhone: true,
     cell: ({ parent_id }) =>
@@ -55,6 +59,7 @@ const columns: readonly ColumnSpec<HistoryEntry>[] = [
   {
     id: 'ancestor',
     header: words.columns.ancestor,
+    value: ({ is_current_ancestor: isAncestor }) => isAncestor,
     width: 'minmax(130px, 1fr)',
     hideOnPhone: true,
     cell: ({ is_current_ancestor }) => <span>{is_current_ancestor ? words.yes : words.no}</span>,

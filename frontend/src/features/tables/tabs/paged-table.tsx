@@ -10,6 +10,8 @@ import type { TabProps } from './tab-props.ts'
 import type { Paged } from './use-paged.ts'
 
 export interface PagedTableProps<Row> extends Pick<TabProps, 'search' | 'onSearch'> {
+  /** The name of files and of the list in saved views. */
+  readonly list: string
   readonly label: string
   readonly empty: string
   readonly paged: Paged<Row>
@@ -20,7 +22,7 @@ export interface PagedTableProps<Row> extends Pick<TabProps, 'search' | 'onSearc
 
 /** A list of a table's parts that is read a page at a time; it can be sorted once all of it is there. */
 export function PagedTable<Row extends object>(props: PagedTableProps<Row>) {
-  const { label, empty, paged, columns, search, onSearch, rowKey, rowHeight } = props
+  const { list, label, empty, paged, columns, search, onSearch, rowKey, rowHeight } = props
   if (paged.isPending) return <Loading lines={10} />
   if (paged.error !== null && paged.items.length === 0) {
     return <ErrorState error={paged.error} onRetry={paged.reload} />
@@ -31,6 +33,7 @@ export function PagedTable<Row extends object>(props: PagedTableProps<Row>) {
     <>
       <DataTable
         label={label}
+        list={{ name: list, readAll: paged.readAll }}
         rows={paged.items}
         rowKey={rowKey}
         columns={columns}

@@ -15,6 +15,7 @@ export function PartitionsTab({ table, search, onSearch }: TabProps) {
   const paged = usePaged(partitionsQuery(table), partitionsOf)
   return (
     <PagedTable
+      list="partitions"
       label={words.label}
       empty={words.empty}
       paged={paged}

@@ -32,21 +32,25 @@ export function PropertiesTab({ table, search, onSearch }: TabProps) {
         value={search.q ?? ''}
         onChange={(event) => onSearch({ q: event.currentTarget.value })}
       />
-      <DataTable label={words.label} rows={shown} rowKey={([name]) => name} columns={columns} />
+      <DataTable label={words.label} list={LIST} rows={shown} rowKey={([name]) => name} columns={columns} />
     </>
   )
 }
+
+const LIST = { name: 'properties' }
 
 const columns: readonly ColumnSpec<Property>[] = [
   {
     id: 'name',
     header: words.columns.name,
+    value: ([name]) => name,
     width: 'minmax(140px, 1fr)',
     cell: ([name]) => <Copyable text={name} what={words.columns.name} />,
   },
   {
     id: 'value',
     header: words.columns.value,
+    value: ([, value]) => value,
     width: 'minmax(140px, 2fr)',
     cell: ([, value]) => <Copyable text={value} what={words.columns.value} />,
   },

@@ -16,26 +16,37 @@ export function RefsTab({ table }: TabProps) {
   if (isPending) return <Loading lines={4} />
   if (isError) return <ErrorState error={error} onRetry={() => void refetch()} />
   if (data.refs.length === 0) return <Empty title={words.empty} />
-  return <DataTable label={words.label} rows={data.refs} rowKey={({ name }) => name} columns={columns} />
+  return <DataTable label={words.label} list={LIST} rows={data.refs} rowKey={({ name }) => name} columns={columns} />
 }
+
+const LIST = { name: 'refs' }
 
 const columns: readonly ColumnSpec<TableRef>[] = [
   {
     id: 'name',
     header: words.columns.name,
+    value: ({ name }) => name,
     width: 'minmax(120px, 1.5fr)',
     cell: ({ name }) => <span>{name}</span>,
   },
-  { id: 'type', header: words.columns.type, width: '80px', cell: ({ type }) => <span>{words.types[type]}</span> },
+  {
+    id: 'type',
+    header: words.columns.type,
+    value: ({ type }) => type,
+    width: '80px',
+    cell: ({ type }) => <span>{words.types[type]}</span>,
+  },
   {
     id: 'snapshot',
     header: words.columns.snapshot,
+    value: ({ snapshot_id: id }) => id,
     width: 'minmax(120px, 1.5fr)',
     cell: ({ snapshot_id }) => <Copyable text={snapshot_id} what={snapshots.id} />,
   },
   {
     id: 'keep',
     header: words.columns.keep,
+    value: ({ min_snapshots_to_keep: keep }) => keep,
     width: 'minmax(110px, 1fr)',
     hideOnPhone: true,
     cell: ({ min_snapshots_to_keep: keep }) => (
@@ -45,6 +56,7 @@ const columns: readonly ColumnSpec<TableRef>[] = [
   {
     id: 'age',
     header: words.columns.age,
+    value: ({ max_snapshot_age_ms: age }) => age,
     width: 'minmax(110px, 1fr)',
     hideOnPhone: true,
     cell: ({ max_snapshot_age_ms: age }) => <span>{age === null ? words.byTable : formatAge(age)}</span>,
@@ -52,6 +64,7 @@ const columns: readonly ColumnSpec<TableRef>[] = [
   {
     id: 'expires',
     header: words.columns.expires,
+    value: ({ max_ref_age_ms: age }) => age,
     width: 'minmax(120px, 1fr)',
     hideOnPhone: true,
     cell: ({ max_ref_age_ms: age, name }) => <span>{refAge(name, age)}</span>,

@@ -58,11 +58,12 @@ export function SchemaTab({ table, search, onSearch, onAction }: TabProps) {
           </Button>
         )}
       </div>
-      <DataTable label={words.label} rows={shown} rowKey={rowKey} columns={columns} />
+      <DataTable label={words.label} list={LIST} rows={shown} rowKey={rowKey} columns={columns} />
     </>
   )
 }
 
+const LIST = { name: 'schema' }
 const NONE: ReadonlySet<string> = new Set()
 const rowKey = ({ column }: SchemaRow): string => String(column.id)
 
@@ -91,12 +92,14 @@ function schemaColumns({
     {
       id: 'name',
       header: words.columns.name,
+      value: ({ column }) => column.path,
       width: 'minmax(160px, 2fr)',
       cell: (row) => <NameCell row={row} nested={nested} folded={folded.has(row.column.path)} onFold={onFold} />,
     },
     {
       id: 'type',
       header: words.columns.type,
+      value: ({ column }) => column.type,
       width: 'minmax(120px, 1.5fr)',
       cell: (row) => (
         <span className={classes.type} title={row.column.type}>
@@ -107,6 +110,7 @@ function schemaColumns({
     {
       id: 'nullable',
       header: words.columns.nullable,
+      value: ({ column }) => column.nullable,
       width: '88px',
       hideOnPhone: true,
       cell: ({ column }) => <span>{column.nullable ? '' : words.required}</span>,
@@ -114,6 +118,7 @@ function schemaColumns({
     {
       id: 'comment',
       header: words.columns.comment,
+      value: ({ column }) => column.comment,
       width: 'minmax(120px, 2fr)',
       hideOnPhone: true,
       cell: ({ column }) => <span title={column.comment ?? undefined}>{column.comment}</span>,
@@ -121,23 +126,25 @@ function schemaColumns({
     {
       id: 'id',
       header: words.columns.id,
+      value: ({ column }) => column.id,
       width: '72px',
       align: 'end',
       hideOnPhone: true,
       cell: ({ column }) => <span className={classes.dim}>{column.id}</span>,
     },
   ]
-  if (!canChange) return columns
-  return [
-    ...columns,
-    {
-      id: 'actions',
-      header: tableWords.actions,
-      headerHidden: true,
-      width: '44px',
-      cell: (row) => <ColumnMenu path={row.column.path} onAction={onAction} />,
-    },
-  ]
+  return canChange ? [...columns, menuColumn(onAction)] : columns
+}
+
+function menuColumn(onAction: TabProps['onAction']): ColumnSpec<SchemaRow> {
+  return {
+    id: 'actions',
+    header: tableWords.actions,
+    value: null,
+    headerHidden: true,
+    width: '44px',
+    cell: (row) => <ColumnMenu path={row.column.path} onAction={onAction} />,
+  }
 }
 
 interface NameCellProps {

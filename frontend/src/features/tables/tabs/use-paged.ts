@@ -1,6 +1,9 @@
 import { type InfiniteData, useInfiniteQuery, type UseInfiniteQueryOptions } from '@tanstack/react-query'
 import { useMemo } from 'react'
 
+import type { AllRows } from '../../../components/table/list/list-options.ts'
+import { readAllPages } from '../../../api/read-all.ts'
+
 export interface Paged<Item> {
   readonly items: readonly Item[]
   readonly isPending: boolean
@@ -9,6 +12,8 @@ export interface Paged<Item> {
   readonly isLoadingMore: boolean
   readonly loadMore: () => void
   readonly reload: () => void
+  /** Reads all pages anew. */
+  readonly readAll: () => Promise<AllRows<Item>>
 }
 
 type PagedOptions<Page> = UseInfiniteQueryOptions<Page, Error, InfiniteData<Page>, string[], string | null>
@@ -28,5 +33,6 @@ export function usePaged<Page, Item>(
     isLoadingMore: query.isFetchingNextPage,
     loadMore: () => void query.fetchNextPage(),
     reload: () => void query.refetch(),
+    readAll: () => readAllPages(options, itemsOf),
   }
 }

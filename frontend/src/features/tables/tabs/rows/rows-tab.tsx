@@ -6,6 +6,7 @@ import { useCan } from '../../../../api/session.ts'
 import type { QueryAnswer } from '../../../../api/types.ts'
 import { SearchIcon } from '../../../../components/icons.tsx'
 import { RowGrid } from '../../../../components/rows/row-grid.tsx'
+import { quotedName } from '../../../../components/text/quoted-name.ts'
 import { ErrorState, Loading } from '../../../../components/status/states.tsx'
 import { Notice } from '../../../../components/status/notice.tsx'
 import { formatBytes, formatDuration } from '../../../../strings/shared/units.ts'
@@ -142,12 +143,4 @@ function orderOf(sort: string | undefined): RowsView['order'] {
 function nextOrder(column: string, order: RowsView['order']): string {
   if (order?.column !== column) return column
   return order.isDescending ? '' : `-${column}`
-}
-
-/** Each level in quotes, because it may be a reserved word. */
-function quotedName(table: string): string {
-  return table
-    .split('.')
-    .map((level) => `"${level.replaceAll('"', '""')}"`)
-    .join('.')
 }

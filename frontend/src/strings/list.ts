@@ -1,0 +1,30 @@
+/** Text of the menu that every list has. */
+export const list = {
+  menu: 'List options',
+  views: 'Saved views',
+  save: 'Save this view',
+  manage: 'Manage views',
+  copyLink: 'Copy link to this view',
+  linkCopied: 'Link copied. It opens the list with these filters, sort order and columns.',
+  linkNotCopied: (address: string) => `The browser does not allow copying. The link is ${address}`,
+  columns: 'Columns',
+  exports: 'Export',
+  formats: { csv: 'CSV file', json: 'JSON file' },
+  reading: 'Reading all rows for the file …',
+  exported: (rows: string, file: string) => `${rows} exported to ${file}.`,
+  cut: (rows: string, file: string) =>
+    `Only the first ${rows} were exported to ${file}. Filter the list to export the rest.`,
+  failed: (why: string) => `Nothing was exported: ${why}`,
+  dialog: {
+    title: 'Saved views',
+    about: 'A view keeps filters, sort order and columns. This browser stores your views. To share one, copy its link.',
+    name: 'Name of the view',
+    submit: 'Save view',
+    replaces: (name: string) => `Replaces the view “${name}”.`,
+    none: 'No saved views of this list.',
+    all: 'Show everything',
+    remove: (name: string) => `Delete the view ${name}`,
+    full: (most: string) => `A list has at most ${most} views. Delete one first.`,
+    notStored: 'The browser does not allow storage. The view lasts until you close the page.',
+  },
+} as const
