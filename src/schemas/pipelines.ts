@@ -1,12 +1,21 @@
 import { z } from 'zod'
 import { SCHEMA_CHANGES } from '../domain/pipelines/modes.ts'
 import { keyColumns, readMode, writeMode } from './node-types.ts'
-import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timeInput, timestamp } from './common.ts'
 import { ENGINES } from './tables/maintenance.ts'
 import { runEnvironment } from './environments.ts'
 import type { Wire } from './wire.ts'
 
 export const pipelineParams = z.strictObject({ pipeline_id: z.string().min(1).max(100) })
+
+/** Where a pipeline with a new checkpoint begins to read (docs/api.md#where-reading-begins). */
+export const startFrom = z
+  .union([
+    z.enum(['beginning', 'now']),
+    z.strictObject({ snapshot_id: snapshotId }),
+    z.strictObject({ timestamp: timeInput }),
+  ])
+  .meta({ id: 'StartFrom' })
 
 /** Request of POST /api/pipeline/start (docs/api.md#streaming-pipelines). */
 export const startPipelineRequest = z
@@ -33,6 +42,10 @@ export const startPipelineRequest = z
     on_schema_change: z.enum(SCHEMA_CHANGES).optional().meta({
       description:
         'When the source has a column that the sink lacks: fail waits until someone adds it, ignore leaves it out, add adds it to the sink. Default: add for a sink that a pipeline created, else fail',
+    }),
+    from: startFrom.optional().meta({
+      description:
+        'Where a new checkpoint begins: `beginning` (default): with all current rows; `now`, `{"snapshot_id": "…"}` or `{"timestamp": "…"}`: only rows that were appended after it. Refused for a checkpoint that has begun',
     }),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
@@ -122,6 +135,7 @@ export const pipeline = z
     on_schema_change: z.enum(SCHEMA_CHANGES).nullable().meta({
       description: 'Null: add for a sink that a pipeline created, else fail',
     }),
+    from: startFrom.nullable().meta({ description: 'As it was requested; null: it was not, as for `beginning`' }),
     create_sink_table: z.boolean(),
     max_files_per_batch: count,
     max_bytes_per_batch: bytes,
@@ -178,5 +192,7 @@ export const pipelineHistory = z
   })
   .meta({ id: 'PipelineHistory' })
 
+/** See {@link startFrom}. */
+export type StartFrom = z.infer<typeof startFrom>
 export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
 export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

@@ -1,7 +1,7 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
-import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import type { StartFrom, StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
@@ -12,7 +12,8 @@ import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
 import { copyQuery } from '../../streaming/query/copy-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
-import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
+import { beginAt, type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/write-rules.ts'
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
@@ -38,7 +39,7 @@ export async function startPipeline(
   const { engine, checkpointIo } = deps
   const modes = requestedModes(asked, version)
   const query = version?.query ?? copyQuery(modes)
-  const checked = await checkStart(
+  const found = await checkStart(
     { catalog, engine, checkpointIo, roots: deps.roots() },
     {
       sources,
@@ -46,12 +47,14 @@ export async function startPipeline(
       checkpointLocation: request.checkpoint_location,
       createSinkTable: request.create_sink_table ?? false,
       query,
+      begin: request.from && { from: request.from, onDelete: request.on_delete ?? 'fail', now: deps.now() },
     },
   )
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
-  const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  const known = await requireFree(deps.store, request, { sources, location: found.checkpointLocation })
+  const checked = request.from === undefined ? beginAsBefore(found, known) : found
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {
@@ -64,6 +67,11 @@ export async function startPipeline(
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+/** A pipeline that was stopped before it began still begins where it was to begin. */
+function beginAsBefore(checked: CheckedStart, known: PipelineRecord | undefined): CheckedStart {
+  return beginAt(checked, known?.options.start?.map(fromStoredPosition))
 }
 
 interface EngineInput {
@@ -182,6 +190,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
         source_table: sources.join(', '),
         sink_table: sinkTable,
         ...writeDetails(pipeline.options),
+        ...(pipeline.options.from === undefined ? {} : { from: fromText(pipeline.options.from) }),
         ...(pipeline.versionId === undefined ? {} : { version_id: pipeline.versionId }),
         ...(pipeline.environment === undefined ? {} : { environment: pipeline.environment }),
       }
@@ -204,6 +213,10 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
 function writeDetails({ read, write }: PipelineRecord['options']): Readonly<Record<string, string>> {
   if (write === undefined || write.mode === 'append') return read === 'changes' ? { read } : {}
   return { read: read ?? 'appends', write: write.mode, key: write.key.join(', ') }
+}
+
+function fromText(from: StartFrom): string {
+  return typeof from === 'string' ? from : JSON.stringify(from)
 }
 
 /** Refuses a version that left its environment while the start was checked. */

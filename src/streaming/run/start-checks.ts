@@ -24,7 +24,8 @@ import { keyColumns } from '../sink/merge-key.ts'
 import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
 import { requireUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
-import { historyWarnings, repeatWarnings } from './start-warnings.ts'
+import { type RequestedBegin, requestedStart, withStart } from './start-positions.ts'
+import { startWarnings } from './start-warnings.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A requested start. */
@@ -34,6 +35,8 @@ export interface StartRequest {
   readonly checkpointLocation: string
   readonly createSinkTable: boolean
   readonly query: BatchQuery
+  /** Where a new checkpoint begins; absent: with the current rows. */
+  readonly begin?: RequestedBegin | undefined
 }
 
 export interface StartCheckDeps {
@@ -52,6 +55,8 @@ export interface CheckedStart {
   readonly checkpoint: CheckpointState
   /** The id in the checkpoint, or that of a deleted checkpoint at this location; undefined for a new one. */
   readonly queryId: string | undefined
+  /** The positions to begin at that were requested; undefined: with the current rows. */
+  readonly start: readonly ReadPosition[] | undefined
   /** Where reading will start, or earlier: later snapshots must not expire from the start on. */
   readonly positions: readonly ReadPosition[]
   readonly warnings: readonly string[]
@@ -74,21 +79,30 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   }
   const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
-  const state = await readCheckpoint(deps, checkpointLocation, sources.length)
-  requireOwn(state, { sources, sink })
+  const found = await readCheckpoint(deps, checkpointLocation, sources.length)
+  requireOwn(found, { sources, sink })
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
   else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
   const lost = lostQuery(known, sources, checkpointLocation)
+  const begin = request.begin && { ...request.begin, reads: request.query.reads }
+  const start = await requestedStart(begin, { sources, state: found, isLost: lost !== undefined })
+  const state = withStart(found, start)
   return {
     sources,
     sink,
     checkpointLocation,
     checkpoint: state,
     queryId: state.queryId ?? lost?.queryId,
+    start,
     positions: beginning(state, sources, lost?.progress),
-    warnings: state.latest ? [] : [...historyWarnings(sources), ...(lost ? [] : repeatWarnings(sources, known))],
+    warnings: state.latest ? [] : startWarnings(sources, { known, isLost: lost !== undefined, start }),
   }
+}
+
+/** The checked start of a checkpoint that begins at these positions unless it has begun. */
+export function beginAt(checked: CheckedStart, start: readonly ReadPosition[] | undefined): CheckedStart {
+  return { ...checked, start, checkpoint: withStart(checked.checkpoint, start) }
 }
 
 /** Errors that permanently prevent reading a table of the catalog. */

@@ -111,12 +111,15 @@ export function asQueryTable({ metadata }: Table): SparkQueryTable {
   return { uuid: metadata.tableUuid, schemaId: currentSchema(metadata).schemaId }
 }
 
-/** A new checkpoint begins with the first snapshots of its sources, because Spark reads by snapshot. True for a new one. */
+/**
+ * A new checkpoint begins where the pipeline was asked to, else with the first snapshots of its sources, because Spark
+ * reads by snapshot. True for a new one that reads all of them.
+ */
 async function beginAtFirstSnapshots(
   request: Pick<RecoverRequest, 'spec' | 'checkpoint' | 'sources' | 'sink'>,
   checkLease: () => void,
 ): Promise<boolean> {
-  const { checkpoint, sources } = request
+  const { checkpoint, sources, spec } = request
   const state = await checkpoint.read(sources.length)
   requireOwnCheckpoint(request, state)
   const { latest, initial } = state
@@ -124,10 +127,12 @@ async function beginAtFirstSnapshots(
   checkLease()
   await checkpoint.removeUnfinished()
   for (const [at, table] of sources.entries()) {
-    const first = initial[at] === undefined ? firstSparkOffset(table) : undefined
+    const asked = spec.start?.[at]?.offset
+    const from = asked === undefined || isStart(asked) ? firstSparkOffset(table) : asked
+    const first = initial[at] === undefined ? from : undefined
     if (first !== undefined && !isStart(first)) await checkpoint.writeInitial(at, first)
   }
-  return initial.every((offset) => offset === undefined)
+  return spec.start === undefined && initial.every((offset) => offset === undefined)
 }
 
 interface Streamed {

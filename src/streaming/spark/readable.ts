@@ -46,8 +46,7 @@ export function sparkProblem({ table, position, onDelete }: SparkStart): string 
   }
   const snapshot = snapshotById(metadata, offset.snapshotId)
   if (snapshot === undefined) return `snapshot ${offset.snapshotId} of ${name}, the last one read, has expired`
-  if (!offset.scanAllFiles) return undefined
-  if (!isComplete) {
+  if (offset.scanAllFiles && !isComplete) {
     return `not all rows that ${name} had when the pipeline began are read, and Spark cannot read them by their snapshots`
   }
   if (isPassed(snapshot, onDelete)) return undefined

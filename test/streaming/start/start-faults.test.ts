@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
+import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
+import { copyQuery } from '../../../src/streaming/query/copy-query.ts'
+import { PipelineSession } from '../../../src/streaming/run/pipeline-session.ts'
+import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
+import { Faults } from '../../maintenance/faults.ts'
+import { isLongRun } from '../../support/effort.ts'
+import { overriddenEngine } from '../../support/overridden-engine.ts'
+import { until } from '../../support/waiting.ts'
+import { numbered, openLab, type StreamLab } from '../support.ts'
+
+let lab: StreamLab
+const held = { until: Promise.resolve() }
+beforeAll(async () => {
+  lab = await openLab({
+    overrides: {
+      wrapEngine: (engine) =>
+        overriddenEngine(engine, {
+          appendFrom: async (task, options) => {
+            await held.until
+            return engine.appendFrom(task, options)
+          },
+        }),
+    },
+  })
+})
+afterAll(() => lab.close())
+
+const COLUMNS = [
+  ['id', 'long'],
+  ['name', 'string'],
+] as const
+const signal = new AbortController().signal
+const FILE_CALLS = ['read', 'create', 'write', 'stat', 'delete']
+const CATALOG_CALLS = ['loadTable', 'locateTable', 'commit']
+
+/** Sessions that follow each other after a failure, of a pipeline that begins after the second snapshot. */
+async function runSessions(name: string, faults: Faults): Promise<void> {
+  const { metadata } = await lab.load(`s.${name}`)
+  const snapshotId = metadata.snapshots[1]?.snapshotId ?? 0n
+  const catalog = (): ReturnType<StreamLab['catalog']> => faults.wrap(lab.catalog(), CATALOG_CALLS)
+  const deps = {
+    catalog,
+    tables: createTableWatch(catalog),
+    engine: lab.engine,
+    checkpointIo: faults.wrap(new LocalFileIO(), FILE_CALLS),
+    now: () => new Date(),
+    checkLease: () => undefined,
+  }
+  const session = await PipelineSession.open(deps, {
+    pipelineId: `pipe-${name}`,
+    runId: 'run',
+    queryId: `query-${name}`,
+    sources: [parseIdentifier(`s.${name}`)],
+    sink: parseIdentifier(`s.${name}_sink`),
+    checkpointLocation: `file://${lab.service.folder}/cp/${name}`,
+    triggerMs: 100,
+    limits: { maxFiles: 1, maxBytes: 2 ** 30 },
+    onDelete: 'fail',
+    start: [{ offset: { snapshotId, position: 1, scanAllFiles: false }, isComplete: true }],
+    query: copyQuery(),
+  })
+  while ((await session.step(signal)).kind === 'batch');
+}
+
+describe('a pipeline that starts from a snapshot', () => {
+  it('reads each later row once when any call fails before rows are appended', async () => {
+    let failed = 0
+    for (let failing = 1; ; failing += isLongRun ? 1 : 4) {
+      const name = `f${failing}`
+      for (const table of [`s.${name}`, `s.${name}_sink`]) await lab.createTable(table, COLUMNS)
+      for (let at = 0; at < 3; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
+      const faults = new Faults()
+      const { hit, error } = await faults.run(failing, () => runSessions(name, faults))
+      await lab.append(`s.${name}`, numbered(30, 40))
+      await runSessions(name, faults)
+      const rows = (await lab.rows(`s.${name}_sink`)).map((row) => Number(JSON.parse(row).id))
+      const hint = `call ${failing} failed`
+      expect(
+        rows.toSorted((a, b) => a - b),
+        hint,
+      ).toEqual(Array.from({ length: 20 }, (_, at) => at + 20))
+      if (error !== undefined) failed += 1
+      if (!hit) break
+    }
+    expect(failed).toBeGreaterThan(isLongRun ? 15 : 3)
+  })
+
+  it('keeps the unread snapshots before its first batch is done, also for other engines', async () => {
+    await lab.createTable('s.kept', COLUMNS)
+    for (let at = 0; at < 4; at += 1) await lab.append('s.kept', numbered(at * 10, at * 10 + 10))
+    const [, second] = (await lab.load('s.kept')).metadata.snapshots
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held.until = promise
+    const { status, body } = await lab.service.post('/api/pipeline/start', {
+      source_table: 's.kept',
+      sink_table: 's.kept_sink',
+      checkpoint_location: 'cp/kept',
+      trigger_interval: '100 ms',
+      create_sink_table: true,
+      from: { snapshot_id: String(second?.snapshotId) },
+    })
+    expect(status, JSON.stringify(body)).toBe(200)
+    const { id } = body.pipeline
+    await until(async () => (await lab.load('s.kept')).metadata.refs[`lockhouse-pipeline-${id}`] !== undefined)
+    const { refs } = (await lab.load('s.kept')).metadata
+    expect(refs[`lockhouse-pipeline-${id}`]?.snapshotId).toBe(second?.snapshotId)
+    expect(refs['main']?.maxSnapshotAgeMs).toBe(2n ** 63n - 1n)
+    const older_than = new Date(Date.now() + 1000).toISOString()
+    const expired = await lab.service.post('/api/expire', { table: 's.kept', older_than, retain_last: 1 })
+    expect(JSON.parse(expired.body.details_json)).toMatchObject({ expired_snapshots_count: 1, kept_snapshots_count: 2 })
+    resolve()
+    await until(async () => (await lab.rows('s.kept_sink')).length === 20)
+    await lab.service.post(`/api/pipeline/${id}/stop`, {})
+  })
+})
