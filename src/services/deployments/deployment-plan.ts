@@ -6,12 +6,15 @@ import { parseTriggerInterval } from '../../domain/pipelines/trigger-interval.ts
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
+import type { StartFrom } from '../../schemas/pipelines.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
-import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
+import { beginAt, type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
+import { startPositions } from '../../streaming/run/start-positions.ts'
 import { historyWarnings } from '../../streaming/run/start-warnings.ts'
 import { unreadHistory } from '../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
@@ -31,6 +34,8 @@ export interface PlanRequest {
   /** Default: the newest version in the environment, or for a rollback the one that ran before. */
   readonly versionId?: string | undefined
   readonly checkpoint: DeployCheckpoint
+  /** Where a fresh checkpoint begins; undefined: with the current rows. */
+  readonly from?: StartFrom | undefined
   readonly user: string
   /** The rollout, which names a new checkpoint. */
   readonly rolloutId: string
@@ -50,7 +55,7 @@ export interface DeploymentPlan {
   readonly previous: PipelineRecord | undefined
   /** Undefined for an undeployment, and with problems. */
   readonly planned: PlannedRun | undefined
-  /** Where the planned sources stand now; undefined for those that are read from the beginning. */
+  /** Where the planned sources stand now, or begin as requested; undefined for those of which all current rows are read. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
   /** Rows of the sources that the sink has already; undefined for an undeployment, and when there are none. */
   readonly known: KnownRows | undefined
@@ -68,7 +73,7 @@ export function isLive({ state }: Pick<PipelineRecord, 'state'>): boolean {
 
 /**
  * Plans a deployment; changes nothing. What keeps the version from running is in `problems`. Throws `CONFLICT` when there
- * is nothing to deploy, to undeploy or to roll back to.
+ * is nothing to deploy, to undeploy or to roll back to, and `UNPROCESSABLE` with the field for an impossible `from`.
  */
 export async function planDeployment(deps: PlanDeps, request: PlanRequest): Promise<DeploymentPlan> {
   const { key, action } = request
@@ -160,6 +165,7 @@ async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
     const old = previous && (await readOldProgress(deps, previous))
     return await planCompiled(deps, { ...run, compiled, old })
   } catch (error) {
+    if (error instanceof DomainError && error.fields?.some(({ path }) => /^from\b/.test(path))) throw error
     return { ...NO_RUN, problems: [problemOf(error)], consequences: [] }
   }
 }
@@ -174,8 +180,11 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   const sources = await Promise.all(compiled.sources.map((name) => atNode(compiled, name, () => load(deps, name))))
   const sink = await atNode(compiled, compiled.sink, () => load(deps, compiled.sink))
   const { definitionId, environment } = request.key
-  const { checkpoint } = request
-  const starts = await startPoints(deps.pipelines, { checkpoint, definitionId, sources, sink, previous, old })
+  const { checkpoint, from } = request
+  const onDelete = previous?.options.onDelete ?? 'fail'
+  const begin = from && (await startPositions({ from, sources, onDelete, now: deps.now() }))
+  const points = { checkpoint, definitionId, sources, sink, previous, old, begin }
+  const starts = await startPoints(deps.pipelines, points)
   const { isSameCheckpoint, known, offsets } = starts
   const undecided = await problemIn(() =>
     atNode(compiled, compiled.sink, async () => requireDecided(known, compiled.sink)),
@@ -183,7 +192,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   if (undecided !== undefined) return { ...NO_RUN, known, problems: [undecided], consequences: [] }
   const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
   const location = isSameCheckpoint && previous ? previous.checkpointLocation : folder
-  const checked = await checkStart(
+  const found = await checkStart(
     { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
     {
       sources: compiled.sources,
@@ -193,6 +202,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
       query: compiled.query,
     },
   )
+  const checked = beginAt(found, isSameCheckpoint ? previous?.options.start?.map(fromStoredPosition) : begin)
   await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && offsets[at] === undefined)
@@ -202,7 +212,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     now: deps.now(),
     checked,
     query: compiled.query,
-    onDelete: previous?.options.onDelete ?? 'fail',
+    onDelete,
   })
   const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
@@ -214,10 +224,14 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     offsets,
     known,
     problems: [],
-    consequences: [...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh' }), ...warnings],
+    consequences: [
+      ...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh', begin }),
+      ...warnings,
+    ],
     tables: [
       ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
       ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),
+      ...(typeof from === 'object' ? (begin ?? []).map(({ offset }) => String(offset.snapshotId)) : []),
     ],
   }
 }
@@ -307,6 +321,7 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
       createSinkTable: false,
       maxFilesPerBatch: settings.maxFilesPerBatch,
       maxBytesPerBatch: settings.maxBytesPerBatch,
+      ...(isSameCheckpoint && previous ? beginOf(previous.options) : beginOf(request)),
     },
     desiredState: 'running',
     state: 'starting',
@@ -317,6 +332,15 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
     parameters: settings.parameters,
     startedAt: now,
   }
+}
+
+interface Begun extends Pick<PlanRequest, 'from'> {
+  readonly start?: PipelineOptions['start']
+}
+
+/** Where a pipeline begins; the start of the rollout finds the positions. */
+function beginOf({ from, start }: Begun): Pick<PipelineOptions, 'from' | 'start'> {
+  return { ...(from ? { from } : {}), ...(start ? { start } : {}) }
 }
 
 function newIdentity(deps: PlanDeps, createdBy: string, createdAt: string) {
@@ -339,6 +363,7 @@ function fingerprintOf({ previous, version, basis, run, request }: Fingerprinted
     canonicalJson({
       action: request.action,
       checkpoint: request.checkpoint,
+      from: request.from ?? null,
       pipeline: previous ? [previous.id, previous.runId, isLive(previous)] : [],
       version: version ? [version.id, version.contentHash] : [],
       newest: basis.newestVersionId,

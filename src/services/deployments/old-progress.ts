@@ -2,7 +2,9 @@ import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { committedOffsets } from '../../streaming/recovery/committed-offsets.ts'
+import { withStart } from '../../streaming/run/start-positions.ts'
 import { readSinkState } from '../../streaming/sink/progress.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { PlanDeps } from './deployment-deps.ts'
@@ -24,7 +26,8 @@ export async function readOldProgress(
   pipeline: PipelineRecord,
 ): Promise<OldProgress> {
   const { sources, sinkTable, checkpointLocation, queryId } = pipeline
-  const state = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
+  const found = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
+  const state = withStart(found, pipeline.options.start?.map(fromStoredPosition))
   const load = (name: string): Promise<Table | undefined> => loadIfPresent(catalog.current(), name)
   const sink = await load(sinkTable)
   const sinkUuid = state.owner?.sink.uuid ?? sink?.metadata.tableUuid ?? ''

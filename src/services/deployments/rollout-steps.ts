@@ -2,11 +2,12 @@ import { versionToRun } from './candidates.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
-import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord, type StoredPosition } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
+import { startPositions } from '../../streaming/run/start-positions.ts'
 import { stampOf } from '../../streaming/recovery/recover.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
@@ -50,6 +51,7 @@ async function validate(deps: RolloutDeps, record: RollingOut): Promise<StepResu
       action: rollout.action,
       versionId: rollout.versionId,
       checkpoint: rollout.checkpoint,
+      from: rollout.from,
       user: rollout.startedBy,
       rolloutId: rollout.id,
       isRollingOut: true,
@@ -166,14 +168,28 @@ async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: Pla
   const { pipeline, isSameCheckpoint } = planned
   if (!isSameCheckpoint) await carryOffsets(deps, rollout)
   const checked = await checkPlanned(deps, planned)
+  const start = await beginningOf(deps, planned, checked)
   const stored = await deps.pipelines.find(pipeline.id)
   return {
     ...pipeline,
     startedAt: deps.now().toISOString(),
-    positions: stored?.positions ?? toStoredPositions(pipeline.sources, checked.positions),
+    options: { ...pipeline.options, ...(start ? { start } : {}) },
+    positions: stored?.positions ?? start ?? toStoredPositions(pipeline.sources, checked.positions),
     ...(stored?.progress === undefined ? {} : { progress: stored.progress }),
     warnings: stored?.warnings ?? pipeline.warnings,
   }
+}
+
+/** The positions of a fresh checkpoint that begins as requested; the old pipeline has stopped, so `now` is now. */
+async function beginningOf(
+  deps: RolloutDeps,
+  { pipeline, isSameCheckpoint }: PlannedRun,
+  { sources }: CheckedStart,
+): Promise<readonly StoredPosition[] | undefined> {
+  const { from, onDelete } = pipeline.options
+  if (isSameCheckpoint || from === undefined) return undefined
+  const start = await startPositions({ from, sources, onDelete, now: deps.now() })
+  return start && toStoredPositions(pipeline.sources, start)
 }
 
 async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<CheckedStart> {
