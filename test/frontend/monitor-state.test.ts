@@ -50,6 +50,7 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     desired_state: 'running',
     error: null,
     warnings: [],
+    from: null,
     on_delete: 'fail',
     read: 'appends',
     write: 'append',

@@ -203,7 +203,7 @@ export const pipelines = {
   },
   form: {
     title: 'Start a pipeline',
-    lead: 'A pipeline first copies the current data of the source, then the rows of each new snapshot.',
+    lead: 'A pipeline copies the current data of the source, if you do not begin later, then the rows of each new snapshot.',
     what: 'Type',
     copy: 'Copy a table',
     version: 'Run a version',
@@ -226,6 +226,8 @@ export const pipelines = {
       'A folder under LOCKHOUSE_HOME or the warehouse that no other pipeline uses. A pipeline that starts with an existing checkpoint resumes from it.',
     checkpointKnown: (sink: string) =>
       `A pipeline into ${sink} uses this checkpoint. The new pipeline resumes from it.`,
+    fromHelp: 'For a new checkpoint. An existing checkpoint resumes where it stands.',
+    fromDefault: 'From the beginning, or where the checkpoint stands',
     trigger: 'Trigger interval',
     triggerHelp: 'For example: 500 ms, 5 seconds or 10 min. From 100 ms to 24 h.',
     more: 'Limits and deletes',

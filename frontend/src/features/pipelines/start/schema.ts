@@ -1,9 +1,11 @@
 import { numberIn } from '../../../components/form/number-in.ts'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
+import { requestedStart } from '../../../components/start-from/start-choice.ts'
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
 import { pipelines } from '../../../strings/pipelines.ts'
+import { startFromStrings } from '../../../strings/start-from.ts'
 import type { StartForm } from './form.ts'
 
 const MEBIBYTE = 2 ** 20
@@ -16,6 +18,11 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
     if (form.mode === 'copy' && sink !== '' && sink === source) addProblem('sink_table', pipelines.form.sameTable)
     const trigger = form.trigger_interval.trim()
     if (parseTriggerInterval(trigger) === undefined) addProblem('trigger_interval', TRIGGER_RULE)
+    const from = requestedStart(form)
+    if (from === 'incomplete') {
+      if (form.from === 'snapshot') addProblem('from_snapshot_id', startFromStrings.missingSnapshot)
+      else addProblem('from_timestamp', startFromStrings.missingTime)
+    }
     const maxFiles = numberIn(form.max_files_per_batch)
     const maxMebibytes = numberIn(form.max_bytes_per_batch)
     return {
@@ -28,6 +35,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
           }),
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
+      ...(from === undefined || from === 'incomplete' ? {} : { from }),
       ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
       ...(form.engine === '' ? {} : { engine: form.engine }),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
