@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
+import { Checkpoint } from '../../../src/streaming/checkpoint/checkpoint.ts'
+import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
 import { copyQuery } from '../../../src/streaming/query/copy-query.ts'
 import { PipelineSession } from '../../../src/streaming/run/pipeline-session.ts'
+import { prepareStream } from '../../../src/streaming/spark/prepare.ts'
+import { sparkProblem } from '../../../src/streaming/spark/readable.ts'
 import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { Faults } from '../../maintenance/faults.ts'
 import { isLongRun } from '../../support/effort.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 import { until } from '../../support/waiting.ts'
-import { numbered, openLab, type StreamLab } from '../support.ts'
+import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
 
 let lab: StreamLab
 const held = { until: Promise.resolve() }
@@ -35,20 +39,11 @@ const signal = new AbortController().signal
 const FILE_CALLS = ['read', 'create', 'write', 'stat', 'delete']
 const CATALOG_CALLS = ['loadTable', 'locateTable', 'commit']
 
-/** Sessions that follow each other after a failure, of a pipeline that begins after the second snapshot. */
-async function runSessions(name: string, faults: Faults): Promise<void> {
+/** A pipeline that begins after the second snapshot of its source. */
+async function specOf(name: string): Promise<PipelineSpec> {
   const { metadata } = await lab.load(`s.${name}`)
   const snapshotId = metadata.snapshots[1]?.snapshotId ?? 0n
-  const catalog = (): ReturnType<StreamLab['catalog']> => faults.wrap(lab.catalog(), CATALOG_CALLS)
-  const deps = {
-    catalog,
-    tables: createTableWatch(catalog),
-    engine: lab.engine,
-    checkpointIo: faults.wrap(new LocalFileIO(), FILE_CALLS),
-    now: () => new Date(),
-    checkLease: () => undefined,
-  }
-  const session = await PipelineSession.open(deps, {
+  return {
     pipelineId: `pipe-${name}`,
     runId: 'run',
     queryId: `query-${name}`,
@@ -60,7 +55,20 @@ async function runSessions(name: string, faults: Faults): Promise<void> {
     onDelete: 'fail',
     start: [{ offset: { snapshotId, position: 1, scanAllFiles: false }, isComplete: true }],
     query: copyQuery(),
-  })
+  }
+}
+
+async function runSession(name: string, faults: Faults): Promise<void> {
+  const catalog = (): ReturnType<StreamLab['catalog']> => faults.wrap(lab.catalog(), CATALOG_CALLS)
+  const deps = {
+    catalog,
+    tables: createTableWatch(catalog),
+    engine: lab.engine,
+    checkpointIo: faults.wrap(new LocalFileIO(), FILE_CALLS),
+    now: () => new Date(),
+    checkLease: () => undefined,
+  }
+  const session = await PipelineSession.open(deps, await specOf(name))
   while ((await session.step(signal)).kind === 'batch');
 }
 
@@ -72,9 +80,9 @@ describe('a pipeline that starts from a snapshot', () => {
       for (const table of [`s.${name}`, `s.${name}_sink`]) await lab.createTable(table, COLUMNS)
       for (let at = 0; at < 3; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
       const faults = new Faults()
-      const { hit, error } = await faults.run(failing, () => runSessions(name, faults))
+      const { hit, error } = await faults.run(failing, () => runSession(name, faults))
       await lab.append(`s.${name}`, numbered(30, 40))
-      await runSessions(name, faults)
+      await runSession(name, faults)
       const rows = (await lab.rows(`s.${name}_sink`)).map((row) => Number(JSON.parse(row).id))
       const hint = `call ${failing} failed`
       expect(
@@ -85,6 +93,34 @@ describe('a pipeline that starts from a snapshot', () => {
       if (!hit) break
     }
     expect(failed).toBeGreaterThan(isLongRun ? 15 : 3)
+  })
+
+  it('is written into the checkpoint for Spark, which begins there', async () => {
+    for (const table of ['s.spark', 's.spark_sink']) await lab.createTable(table, COLUMNS)
+    for (let at = 0; at < 3; at += 1) await lab.append('s.spark', numbered(at * 10, at * 10 + 10))
+    const deps = {
+      catalog: lab.catalog,
+      tables: createTableWatch(lab.catalog),
+      checkpointIo: new LocalFileIO(),
+      now: () => new Date(),
+      checkLease: () => undefined,
+    }
+    const spec = await specOf('spark')
+    const { positions } = await prepareStream(deps, spec, { sparkCatalog: 'lake' })
+    expect(positions).toMatchObject(spec.start ?? [])
+    const { initial } = await new Checkpoint(deps.checkpointIo, spec.checkpointLocation).read(1)
+    expect(initial).toEqual(spec.start?.map(({ offset }) => offset))
+  })
+
+  it('after which rows were deleted is refused on Spark, which would stop there', async () => {
+    await lab.createTable('s.cut', COLUMNS)
+    await lab.append('s.cut', numbered(0, 10))
+    await deleteRow(lab, 's.cut', 5)
+    const table = await lab.load('s.cut')
+    const snapshotId = table.metadata.currentSnapshotId ?? 0n
+    const position = { offset: { snapshotId, position: 0, scanAllFiles: false }, isComplete: true }
+    expect(sparkProblem({ table, position, onDelete: 'fail' })).toContain('changed or deleted rows')
+    expect(sparkProblem({ table, position, onDelete: 'skip' })).toBeUndefined()
   })
 
   it('keeps the unread snapshots before its first batch is done, also for other engines', async () => {
