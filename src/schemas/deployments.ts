@@ -9,7 +9,7 @@ import {
 import { pageQuery, timestamp } from './common.ts'
 import { resourceId } from './definitions.ts'
 import { runEnvironment } from './environments.ts'
-import { PIPELINE_STATES, startFrom } from './pipelines.ts'
+import { intoBranch, PIPELINE_STATES, startFrom } from './pipelines.ts'
 
 export const listDeploymentsQuery = pageQuery.extend({
   environment: runEnvironment.optional(),
@@ -38,6 +38,9 @@ export const deployRequest = z
     from: startFrom.optional().meta({
       description:
         'Where a `fresh` checkpoint begins: `beginning` (default), `now`, `{"snapshot_id": "…"}` or `{"timestamp": "…"}`, as when a pipeline is started. `now` is the moment at which the new pipeline starts',
+    }),
+    into_branch: intoBranch.optional().meta({
+      description: 'Only with `checkpoint: "fresh"`: the branch of the sink that gets the rows before `main`',
     }),
     dry_run: dryRun,
     plan_id: planId,

@@ -51,6 +51,7 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     error: null,
     warnings: [],
     from: null,
+    into_branch: null,
     on_delete: 'fail',
     read: 'appends',
     write: 'append',

@@ -7,7 +7,7 @@ import {
 } from '../../domain/deployments.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { type StartFrom, startFrom } from '../../schemas/pipelines.ts'
+import { type IntoBranch, intoBranch, type StartFrom, startFrom } from '../../schemas/pipelines.ts'
 import type { DeploymentAnswer } from '../../services/deployments/deployment-views.ts'
 import { requireRoleIn } from '../../services/environments/write-rules.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -32,7 +32,7 @@ const from = startFrom
   .describe('Only with checkpoint fresh: where it begins; beginning is the default, the others read only later rows')
 
 const changeInput = z.strictObject({ definition_id: definitionId, environment })
-const deployInput = changeInput.extend({ checkpoint, from })
+const deployInput = changeInput.extend({ checkpoint, from, into_branch: intoBranch.optional() })
 const planInput = deployInput.extend({ action: z.enum(DEPLOYMENT_ACTIONS).default('deploy') })
 /** The arguments of a proposed change: exactly this plan, or nothing. */
 const confirmedInput = deployInput.extend({ plan_id: z.string() })
@@ -167,6 +167,7 @@ interface Asked {
   readonly environment: RunEnvironment
   readonly checkpoint?: DeployCheckpoint | undefined
   readonly from?: StartFrom | undefined
+  readonly into_branch?: IntoBranch | undefined
 }
 
 function preview(
@@ -182,8 +183,12 @@ function confirmedArguments({ definition_id, environment: place, ...begin }: Ask
   return { ...given, ...givenOf(begin), plan_id: planId }
 }
 
-function givenOf({ checkpoint: kind, from: begin }: Pick<Asked, 'checkpoint' | 'from'>) {
-  return { ...(kind === undefined ? {} : { checkpoint: kind }), ...(begin === undefined ? {} : { from: begin }) }
+function givenOf({ checkpoint: kind, from: begin, into_branch }: Omit<Asked, 'definition_id' | 'environment'>) {
+  return {
+    ...(kind === undefined ? {} : { checkpoint: kind }),
+    ...(begin === undefined ? {} : { from: begin }),
+    ...(into_branch === undefined ? {} : { into_branch }),
+  }
 }
 
 /** Whether the deployment would change nothing, as the service decides it. */

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { DeployCheckpoint, DeploymentAction } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { StartFrom } from '../../schemas/pipelines.ts'
+import type { IntoBranch, StartFrom } from '../../schemas/pipelines.ts'
 import { createDeploymentHistoryStore } from '../../storage/stores/deployments/deployment-history-store.ts'
 import {
   createDeploymentStore,
@@ -24,6 +24,8 @@ export interface NewRollout {
   readonly checkpoint: DeployCheckpoint
   /** Where a fresh checkpoint begins. */
   readonly from?: StartFrom | undefined
+  /** The branch that gets its rows before `main`. */
+  readonly branch?: IntoBranch | undefined
   readonly fingerprint: string | undefined
   readonly startedBy: string
   /** Undefined: the service itself. */
@@ -36,7 +38,7 @@ export async function beginRollout(
   tx: Tx,
   request: NewRollout,
 ): Promise<void> {
-  const { key, id, action, versionId, checkpoint, from, fingerprint, startedBy, context } = request
+  const { key, id, action, versionId, checkpoint, from, branch, fingerprint, startedBy, context } = request
   const deployments = createDeploymentStore(tx)
   const known = await deployments.find(key)
   if (known?.rollout) throw rolloutInProgress(known)
@@ -48,7 +50,7 @@ export async function beginRollout(
     checkpoint,
     startedBy,
     phaseSinceMs: now.getTime(),
-    ...present({ versionId, from, fingerprint, requestId: context?.requestId }),
+    ...present({ versionId, from, branch, fingerprint, requestId: context?.requestId }),
   }
   const at = { updatedAt: now.toISOString() }
   const { reason: _, ...kept }: DeploymentRecord = known ?? { ...key, ...at, state: 'none', revision: 0 }

@@ -22,15 +22,30 @@ export function consequencesOf(change: Change): readonly string[] {
   const starts = startsOf(planned, known)
   if (previous === undefined || old === undefined) {
     const begins = starts.length > 0 ? [] : [`all rows of the sources are read into ${sinkTable}`]
-    return [...(change.begin === undefined ? begins : beginsOf(change)), ...starts]
+    return [...branchOf(change), ...(change.begin === undefined ? begins : beginsOf(change)), ...starts]
   }
   const isSameSink = old.sinkUuid === planned.sinkUuid
   const dropped = previous.sources.filter((_, at) => !planned.sources.some(({ uuid }) => uuid === old.sourceUuids[at]))
   return [
+    ...branchOf(change),
     ...dropped.map((table) => `${table} is no longer read; its rows in ${previous.sinkTable} stay`),
     ...beginsOf(change),
     ...starts,
     ...(isSameSink ? [] : sinkChange(previous.sinkTable, sinkTable, isFresh)),
+  ]
+}
+
+/** What stays in a branch, and what goes to a branch first. */
+function branchOf({ planned, previous, old }: Change): readonly string[] {
+  const { sinkTable, options } = planned.pipeline
+  const { name, publish } = options.branch ?? {}
+  const first = `rows are written to the branch ${name} of ${sinkTable} first`
+  const then = publish === 'manual' ? 'main does not get them' : 'main gets them when everything is read'
+  return [
+    ...(name === undefined ? [] : [`${first}: ${then}`]),
+    ...(old?.branch === undefined
+      ? []
+      : [`rows in the branch ${old.branch} of ${previous?.sinkTable} do not come to main`]),
   ]
 }
 

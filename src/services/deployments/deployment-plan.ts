@@ -6,10 +6,10 @@ import { parseTriggerInterval } from '../../domain/pipelines/trigger-interval.ts
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
-import type { StartFrom } from '../../schemas/pipelines.ts'
+import type { IntoBranch, StartFrom } from '../../schemas/pipelines.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
@@ -21,6 +21,7 @@ import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
 import { engineOf } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
+import { beginOptions, requirePublished } from './plan-begin.ts'
 import { consequencesOf } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
@@ -36,6 +37,8 @@ export interface PlanRequest {
   readonly checkpoint: DeployCheckpoint
   /** Where a fresh checkpoint begins; undefined: with the current rows. */
   readonly from?: StartFrom | undefined
+  /** The branch that gets the rows of a fresh checkpoint before `main`. */
+  readonly branch?: IntoBranch | undefined
   readonly user: string
   /** The rollout, which names a new checkpoint. */
   readonly rolloutId: string
@@ -73,7 +76,7 @@ export function isLive({ state }: Pick<PipelineRecord, 'state'>): boolean {
 
 /**
  * Plans a deployment; changes nothing. What keeps the version from running is in `problems`. Throws `CONFLICT` when there
- * is nothing to deploy, to undeploy or to roll back to, and `UNPROCESSABLE` with the field for an impossible `from`.
+ * is nothing to deploy, to undeploy or to roll back to, and `UNPROCESSABLE` with the field for an impossible `from` or branch.
  */
 export async function planDeployment(deps: PlanDeps, request: PlanRequest): Promise<DeploymentPlan> {
   const { key, action } = request
@@ -165,7 +168,8 @@ async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
     const old = previous && (await readOldProgress(deps, previous))
     return await planCompiled(deps, { ...run, compiled, old })
   } catch (error) {
-    if (error instanceof DomainError && error.fields?.some(({ path }) => /^from\b/.test(path))) throw error
+    if (error instanceof DomainError && error.fields?.some(({ path }) => /^(from|into_branch)\b/.test(path)))
+      throw error
     return { ...NO_RUN, problems: [problemOf(error)], consequences: [] }
   }
 }
@@ -200,8 +204,10 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
       checkpointLocation: location,
       createSinkTable: false,
       query: compiled.query,
+      branch: request.branch,
     },
   )
+  requirePublished(previous, { old, isCarried: !isSameCheckpoint && checkpoint !== 'fresh' })
   const checked = beginAt(found, isSameCheckpoint ? previous?.options.start?.map(fromStoredPosition) : begin)
   await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
@@ -212,6 +218,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     now: deps.now(),
     checked,
     query: compiled.query,
+    branch: isSameCheckpoint ? previous?.options.branch : request.branch,
     onDelete,
   })
   const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
@@ -321,7 +328,7 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
       createSinkTable: false,
       maxFilesPerBatch: settings.maxFilesPerBatch,
       maxBytesPerBatch: settings.maxBytesPerBatch,
-      ...(isSameCheckpoint && previous ? beginOf(previous.options) : beginOf(request)),
+      ...(isSameCheckpoint && previous ? beginOptions(previous.options) : beginOptions(request)),
     },
     desiredState: 'running',
     state: 'starting',
@@ -332,15 +339,6 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
     parameters: settings.parameters,
     startedAt: now,
   }
-}
-
-interface Begun extends Pick<PlanRequest, 'from'> {
-  readonly start?: PipelineOptions['start']
-}
-
-/** Where a pipeline begins; the start of the rollout finds the positions. */
-function beginOf({ from, start }: Begun): Pick<PipelineOptions, 'from' | 'start'> {
-  return { ...(from ? { from } : {}), ...(start ? { start } : {}) }
 }
 
 function newIdentity(deps: PlanDeps, createdBy: string, createdAt: string) {
@@ -364,6 +362,7 @@ function fingerprintOf({ previous, version, basis, run, request }: Fingerprinted
       action: request.action,
       checkpoint: request.checkpoint,
       from: request.from ?? null,
+      branch: request.branch ? [request.branch.name, request.branch.publish] : [],
       pipeline: previous ? [previous.id, previous.runId, isLive(previous)] : [],
       version: version ? [version.id, version.contentHash] : [],
       newest: basis.newestVersionId,

@@ -40,7 +40,7 @@ import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 export interface DeploymentRequest {
   readonly definitionId: string
   readonly request: ChangeDeploymentRequest &
-    Pick<DeployRequest, 'checkpoint' | 'from'> &
+    Pick<DeployRequest, 'checkpoint' | 'from' | 'into_branch'> &
     Pick<RollbackDeploymentRequest, 'rollout_id'>
 }
 
@@ -114,9 +114,9 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
     return answerOf(deps, key)
   }
   const id = deps.newId('dep')
-  const { from } = request
-  const checkpoint = request.checkpoint ?? 'continue'
-  const plan = await planDeployment(deps, { key, action, checkpoint, from, user: context.caller.user, rolloutId: id })
+  const { from, into_branch: branch, checkpoint = 'continue' } = request
+  const begin = { checkpoint, from, branch }
+  const plan = await planDeployment(deps, { key, action, ...begin, user: context.caller.user, rolloutId: id })
   if (request.plan_id !== undefined) await requirePlan(deps, { ...change, planId: request.plan_id, plan })
   if (request.dry_run === true) return previewOf(deps, { ...change, plan, key })
   requireNoProblems(plan)
@@ -127,8 +127,7 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
       id,
       action,
       versionId: plan.version?.id,
-      checkpoint,
-      from,
+      ...begin,
       fingerprint: request.plan_id === undefined ? undefined : plan.fingerprint,
       startedBy: context.caller.user,
       context,
@@ -147,9 +146,10 @@ function requireRollout(
   throw new DomainError('CONFLICT', `the rollout ${id} is not being watched any more: nothing was rolled back`)
 }
 
-function requireFresh({ checkpoint, from }: Pick<DeployRequest, 'checkpoint' | 'from'>): void {
-  if (from === undefined || checkpoint === 'fresh') return
-  throw fieldRefusal('INVALID_REQUEST', [{ path: 'from', message: 'needs checkpoint "fresh"' }])
+function requireFresh({ checkpoint, from, into_branch: branch }: DeploymentRequest['request']): void {
+  if (checkpoint === 'fresh') return
+  const path = from === undefined ? branch && 'into_branch' : 'from'
+  if (path !== undefined) throw fieldRefusal('INVALID_REQUEST', [{ path, message: 'needs checkpoint "fresh"' }])
 }
 
 function requireDeployer({ environment }: DeploymentKey, { caller }: RequestContext): void {
@@ -193,8 +193,11 @@ interface PlanCheck extends Change {
 }
 
 /** What a plan was asked for, so that it is carried out only for the same request. */
-function askedOf(action: DeploymentAction, { checkpoint = 'continue', from }: DeploymentRequest['request']) {
-  return { action, checkpoint, ...(from === undefined ? {} : { from }) }
+function askedOf(
+  action: DeploymentAction,
+  { checkpoint = 'continue', from, into_branch: branch }: DeploymentRequest['request'],
+) {
+  return { action, checkpoint, ...(from === undefined ? {} : { from }), ...(branch === undefined ? {} : { branch }) }
 }
 
 const PLAN_KIND = 'deployment'
@@ -208,7 +211,7 @@ async function requirePlan(deps: DeploymentServiceDeps, { planId, plan, ...chang
     throw new DomainError('NOT_FOUND', `no plan ${planId} to ${action} ${place}; plans are kept for 24 hours`)
   }
   if (JSON.stringify(stored.request) !== JSON.stringify(asked)) {
-    const message = 'must be of a plan for the same action, checkpoint and from'
+    const message = 'must be of a plan for the same action, checkpoint, from and into_branch'
     throw fieldRefusal('INVALID_REQUEST', [{ path: 'plan_id', message }])
   }
   if (stored.baseMetadataLocation === plan.fingerprint) return

@@ -15,6 +15,8 @@ export interface OldProgress {
   readonly sinkUuid: string
   /** Undefined for a source of which nothing was read. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
+  /** The branch of the sink that has its rows; undefined: `main`. */
+  readonly branch: string | undefined
 }
 
 /**
@@ -38,5 +40,6 @@ export async function readOldProgress(
   const owned = state.owner?.sources.map(({ uuid }) => uuid)
   const sourceUuids =
     owned ?? (await Promise.all(sources.map(async (name) => (await load(name))?.metadata.tableUuid ?? '')))
-  return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState) }
+  const branch = sinkState.progress?.branch?.name
+  return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState), branch }
 }

@@ -52,6 +52,7 @@ async function validate(deps: RolloutDeps, record: RollingOut): Promise<StepResu
       versionId: rollout.versionId,
       checkpoint: rollout.checkpoint,
       from: rollout.from,
+      branch: rollout.branch,
       user: rollout.startedBy,
       rolloutId: rollout.id,
       isRollingOut: true,

@@ -68,11 +68,21 @@ function identityOf(
   return { id: deps.newId('pipe'), createdBy: user, createdAt: now }
 }
 
-/** Where the pipeline begins: as requested, else as it was to begin before. */
-function beginOf({ request, checked, sources, known }: NewPipeline): Pick<PipelineOptions, 'from' | 'start'> {
+/** Where the pipeline begins to read and to write: as requested, else as before. */
+function beginOf({
+  request,
+  checked,
+  sources,
+  known,
+}: NewPipeline): Pick<PipelineOptions, 'from' | 'start' | 'branch'> {
   const from = request.from ?? known?.options.from
   const { start } = checked
-  return { ...(from ? { from } : {}), ...(start ? { start: toStoredPositions(sources, start) } : {}) }
+  const branch = request.into_branch ?? known?.options.branch
+  return {
+    ...(from ? { from } : {}),
+    ...(start ? { start: toStoredPositions(sources, start) } : {}),
+    ...(branch ? { branch } : {}),
+  }
 }
 
 function optionsOf(request: StartPipelineRequest, modes: CopyModes | undefined): PipelineOptions {

@@ -47,6 +47,7 @@ export async function startPipeline(
       checkpointLocation: request.checkpoint_location,
       createSinkTable: request.create_sink_table ?? false,
       query,
+      branch: request.into_branch,
       begin: request.from && { from: request.from, onDelete: request.on_delete ?? 'fail', now: deps.now() },
     },
   )
@@ -91,6 +92,7 @@ async function chooseFor(deps: PipelineServiceDeps, input: EngineInput): Promise
     now: deps.now(),
     checked,
     query,
+    branch: request.into_branch ?? known?.options.branch,
     onDelete: request.on_delete ?? 'fail',
   })
 }

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
-import type { PipelineProgress, StartFrom } from '../../schemas/pipelines.ts'
+import type { IntoBranch, PipelineProgress, StartFrom } from '../../schemas/pipelines.ts'
 import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
 import { decodeOptional } from '../nullable.ts'
 import type { PipelineState, StateTables, StreamingPipelinesTable } from '../schema.ts'
@@ -33,6 +33,8 @@ export interface PipelineOptions {
   readonly from?: StartFrom
   /** The positions that follow from `from`, one per source; absent: with the current rows. */
   readonly start?: readonly StoredPosition[]
+  /** The branch that gets the rows before `main`; absent: none. */
+  readonly branch?: IntoBranch
 }
 
 /** What runs a pipeline. */

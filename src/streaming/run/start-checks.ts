@@ -18,14 +18,16 @@ import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../check
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { backfillOffset } from '../recovery/recover.ts'
-import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
+import { type KnownProgress, listBranchProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
 import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
 import { requireUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
+import { requireFreeBranch } from './start-branch.ts'
 import { type RequestedBegin, requestedStart, withStart } from './start-positions.ts'
 import { startWarnings } from './start-warnings.ts'
+import type { IntoBranch } from '../../schemas/pipelines.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A requested start. */
@@ -37,6 +39,8 @@ export interface StartRequest {
   readonly query: BatchQuery
   /** Where a new checkpoint begins; absent: with the current rows. */
   readonly begin?: RequestedBegin | undefined
+  /** The branch of the sink that gets the rows first. */
+  readonly branch?: IntoBranch | undefined
 }
 
 export interface StartCheckDeps {
@@ -84,7 +88,9 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
   else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
-  const lost = lostQuery(known, sources, checkpointLocation)
+  const lost = lostQuery(sink ? listAll(sink) : [], sources, checkpointLocation)
+  const queryId = found.queryId ?? lost?.queryId
+  requireFreeBranch(request.branch, { sink, queryId, query: request.query })
   const begin = request.begin && { ...request.begin, reads: request.query.reads }
   const start = await requestedStart(begin, { sources, state: found, isLost: lost !== undefined })
   const state = withStart(found, start)
@@ -93,7 +99,7 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
     sink,
     checkpointLocation,
     checkpoint: state,
-    queryId: state.queryId ?? lost?.queryId,
+    queryId,
     start,
     positions: beginning(state, sources, lost?.progress),
     warnings: state.latest ? [] : startWarnings(sources, { known, isLost: lost !== undefined, start }),
@@ -270,6 +276,10 @@ function lostQuery(
       progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
   )
   return found.at(-1)
+}
+
+function listAll(sink: Table): readonly KnownProgress[] {
+  return [...listProgress(sink.metadata), ...listBranchProgress(sink.metadata)]
 }
 
 function progressIn(sink: Table): readonly KnownProgress[] {

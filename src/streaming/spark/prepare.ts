@@ -8,6 +8,7 @@ import type { SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { recover, type RecoverRequest, requireOwnCheckpoint } from '../recovery/recover.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
+import { readSinkState } from '../sink/progress.ts'
 import { fenceSink } from '../sink/fence.ts'
 import { fitQuery } from '../sink/schema.ts'
 import type { ReadPosition } from '../source/history.ts'
@@ -15,7 +16,7 @@ import { isStart } from '../source/offset.ts'
 import { SourcePlanner } from '../source/plan.ts'
 import { IncompatibleSchemas, PipelineStopped } from '../pipeline-errors.ts'
 import type { TableWatch } from '../source/table-watch.ts'
-import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
+import { BRANCH_PROBLEM, firstSparkOffset, SPARK_REMEDY, sparkProblem, writesToBranch } from './readable.ts'
 import { streamName } from './stream-name.ts'
 import { droppedColumnProblem, type SparkReading } from './unread-columns.ts'
 
@@ -60,6 +61,9 @@ export async function prepareStream(
   const sink = await tables.current(spec.sink)
   const checkpoint = new Checkpoint(checkpointIo, spec.checkpointLocation)
   const planners = sources.map(() => new SourcePlanner())
+  if (writesToBranch(readSinkState(sink.metadata, spec.queryId), spec.branch)) {
+    throw new PipelineStopped('NOT_ON_SPARK', BRANCH_PROBLEM)
+  }
   const isNew = await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered

@@ -320,6 +320,7 @@ function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {
     limits: { maxFiles: options.maxFilesPerBatch, maxBytes: options.maxBytesPerBatch },
     onDelete: options.onDelete,
     ...(options.start ? { start: options.start.map(fromStoredPosition) } : {}),
+    ...(options.branch ? { branch: options.branch } : {}),
     query,
     owner: record.createdBy,
   }

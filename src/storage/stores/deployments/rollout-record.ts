@@ -1,5 +1,5 @@
 import type { DeployCheckpoint, DeploymentAction } from '../../../domain/deployments.ts'
-import type { StartFrom } from '../../../schemas/pipelines.ts'
+import type { IntoBranch, StartFrom } from '../../../schemas/pipelines.ts'
 import type { PipelineRecord } from '../pipeline-store.ts'
 
 /**
@@ -39,6 +39,8 @@ export interface Rollout {
   readonly checkpoint: DeployCheckpoint
   /** Where a fresh checkpoint begins; absent: with the current rows. */
   readonly from?: StartFrom
+  /** The branch that gets the rows of a fresh checkpoint before `main`. */
+  readonly branch?: IntoBranch
   readonly startedBy: string
   readonly requestId?: string
   /** Of the plan that was asked for: validation refuses another one. */
