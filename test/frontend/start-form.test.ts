@@ -62,6 +62,9 @@ describe('the start form', () => {
     ] as const) {
       expect(startSchema.parse(form(more))).toMatchObject({ from })
     }
+    expect(startSchema.parse(form({ from: 'beginning', into_branch: ' fill ' }))).toMatchObject({
+      into_branch: { name: 'fill', publish: 'when_caught_up' },
+    })
     const refusal = { path: 'from.snapshot_id', message: 'there is no such snapshot' }
     expect(fieldErrorsOf([refusal]).fields).toEqual({ from_snapshot_id: refusal.message })
   })

@@ -153,6 +153,8 @@ export const pipelines = {
         'A table was replaced by another table with the same name. Start a new pipeline with a new checkpoint.',
       CHECKPOINT_MISMATCH: 'The checkpoint folder no longer belongs to this pipeline.',
       FENCED: 'Another instance of this pipeline writes to the sink. Stop it before you start this one again.',
+      BRANCH_CHANGED:
+        'The branch with the rows of this pipeline was removed or changed, so it cannot be published. Start a pipeline with a new checkpoint.',
       INCOMPATIBLE_SCHEMAS:
         'Add the column to the sink, or change its type. The pipeline then continues automatically.',
       VERSION_LOST: 'The version that this pipeline runs was deleted with its definition.',

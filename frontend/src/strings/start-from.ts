@@ -11,6 +11,10 @@ export const startFromStrings = {
   snapshotHelp: 'Rows of later snapshots are read. The snapshot must be in the history of main.',
   time: (zone: string) => `Time (${zone})`,
   timeHelp: 'Rows that were appended later are read.',
+  branch: 'Branch',
+  branchHelp: 'Optional. The sink gets the rows in this new branch first, and main stays as it is.',
+  publish: 'Publish the branch when everything is read',
+  publishHelp: 'Main gets the rows in one commit, and the pipeline continues there.',
   missingSnapshot: 'Enter the ID of a snapshot, which is a number.',
   missingTime: 'Enter a time.',
   settings: {
@@ -20,5 +24,8 @@ export const startFromStrings = {
     now: 'with rows that were appended after its first start',
     snapshot: (id: string) => `after snapshot ${id}`,
     time: (time: string) => `after ${time}`,
+    branch: 'Branch',
+    branchNow: (name: string) => `${name}, not published yet`,
+    branchBefore: (name: string) => `${name} first`,
   },
 } as const

@@ -1,4 +1,5 @@
 import { type ChangeOutcome, tryCommitTable } from '../../catalog/commit-table.ts'
+import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
@@ -8,7 +9,6 @@ import { stageAppend } from '../../iceberg/update/stage/stage-append.ts'
 import type { StagedChange, TableUpdate } from '../../iceberg/update/table-update.ts'
 import { Overtaken } from '../pipeline-errors.ts'
 import { operationOf } from '../source/history.ts'
-import { addedFiles } from '../source/plan.ts'
 import { changed, requireBranch } from './branch.ts'
 import { COMMIT_RETRIES, requireExpected, requireSame, type SinkCommit } from './commit.ts'
 import {
@@ -116,11 +116,23 @@ async function appended(fresh: Table, { line, queryId, progress }: Line): Promis
       const name = progress.branch?.name ?? ''
       throw changed(fresh, `has changed since the branch ${name} began, and others have written to the branch, too`)
     }
-    files.push(...(await addedFiles(fresh, snapshot)).files.map(({ task }) => task.dataFile))
+    files.push(...(await filesOf(fresh, snapshot)))
   }
   return stageAppend(fresh, {
     files,
     operationId: `${progress.pipelineId}-publish-${progress.batchId}`,
     summary: batchSummary(queryId, progress),
   })
+}
+
+/** The files that a snapshot added, with their column metrics. */
+async function filesOf(table: Table, snapshot: Snapshot): Promise<readonly DataFile[]> {
+  const files: DataFile[] = []
+  for (const manifest of await loadManifests(table, snapshot)) {
+    if (manifest.addedSnapshotId !== snapshot.snapshotId) continue
+    for (const { status, snapshotId, dataFile } of await loadEntries(table, manifest)) {
+      if (status === 'added' && snapshotId === snapshot.snapshotId) files.push(dataFile)
+    }
+  }
+  return files
 }

@@ -114,3 +114,37 @@ describe('a deployment with a fresh checkpoint that begins at a point of its sou
     expect(await lab.deploymentOf(place)).toMatchObject({ state: 'none' })
   })
 })
+
+describe('a deployment that fills a branch', { timeout: 180_000 }, () => {
+  it('leaves main as it is until the branch is published; the next version reads on only then', async () => {
+    await lab.tables('filled')
+    await lab.tables('other', 0)
+    const place = await lab.define('filled')
+    const manual = { into_branch: { name: 'fill' } }
+    const { body } = await lab.deploy(place, undefined, fresh('beginning', { ...manual, dry_run: true }))
+    expect(body.plan.consequences).toContain(
+      'rows are written to the branch fill of s.filled_out first: main does not get them',
+    )
+    await deployed(place, fresh('beginning', manual))
+    expect(await lab.idsIn('s.filled_out')).toEqual([])
+    await lab.users.addVersion(place.definitionId, graphOf(['s.filled_in'], 's.other_out'))
+    const elsewhere = await lab.deploy(place)
+    expect(elsewhere.status, JSON.stringify(elsewhere.body)).toBe(409)
+    expect(elsewhere.body.detail).toContain('are only in the branch fill of s.filled_out')
+    await lab.users.addVersion(place.definitionId, graphOf(['s.filled_in'], 's.filled_out', 'id >= 1'))
+    await deployed(place, {})
+    await lab.append('filled', 10, 20)
+    const refs = async () => (await lab.lab.load('s.filled_out')).metadata.refs
+    await until(async () => {
+      const id = (await refs())['fill']?.snapshotId
+      return (await lab.lab.load('s.filled_out')).metadata.snapshots.at(-1)?.snapshotId === id
+    })
+    expect([await lab.idsIn('s.filled_out'), Object.keys(await refs())]).toEqual([[], ['fill']])
+    const taken = await lab.deploy(place, undefined, fresh('now', manual))
+    expect([taken.status, taken.body.errors[0].path]).toEqual([409, 'into_branch.name'])
+    const published = { into_branch: { name: 'again', publish: 'when_caught_up' } }
+    await deployed(place, fresh('beginning', published))
+    await expectIds('filled', range(1, 20))
+    expect(Object.keys(await refs()).sort()).toEqual(['fill', 'main'])
+  })
+})

@@ -4,7 +4,8 @@ import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
-import { currentSchema } from '../../../src/iceberg/metadata/metadata.ts'
+import { loadEntries, loadManifests } from '../../../src/iceberg/manifest/cache.ts'
+import { currentSchema, currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'
 import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
 import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
 import { copyQuery } from '../../../src/streaming/query/copy-query.ts'
@@ -128,6 +129,12 @@ describe('a pipeline that fills a branch', () => {
     await drain(session)
     expect(await idsIn('moved')).toEqual([...range(0, 30), ...range(101, 120)])
     expect(await refsOf('moved')).toEqual(['main'])
+    const sink = await lab.load('s.moved_sink')
+    for (const manifest of await loadManifests(sink, required(currentSnapshot(sink.metadata)))) {
+      for (const { dataFile } of manifest.content === 'data' ? await loadEntries(sink, manifest) : []) {
+        expect(dataFile.lowerBounds?.size, dataFile.filePath).toBe(2)
+      }
+    }
     await lab.append('s.moved', numbered(30, 40))
     await drain(await open('moved'))
     expect(await idsIn('moved')).toEqual([...range(0, 40), ...range(101, 120)])

@@ -233,3 +233,67 @@ describe('a start from a point that cannot be read from', () => {
     }
   })
 })
+
+describe('a pipeline that fills a branch', () => {
+  const refs = async (name: string): Promise<string[]> =>
+    Object.keys((await lab.load(`s.${name}_sink`).catch(() => undefined))?.metadata.refs ?? {})
+
+  it('brings its rows to main when it has caught up, or when it is started again so', async () => {
+    await source('filled')
+    const into_branch = { name: 'fill', publish: 'when_caught_up' }
+    const first = await start('filled', { into_branch, max_files_per_batch: 1 })
+    expect(first).toMatchObject({ into_branch })
+    await expectIds('filled', range(0, 30))
+    expect(await refs('filled')).toEqual(['main'])
+    await stop(first.id)
+    await source('manual')
+    const { id } = await start('manual', { into_branch: { name: 'fill' }, max_files_per_batch: 1 })
+    const last = async () => (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline.last_progress
+    await until(async () => (await last())?.batch_id === 2)
+    expect(await last()).toMatchObject({ sink: { branch: 'fill' } })
+    await stop(id)
+    expect([await refs('manual'), await idsIn('s.manual_sink')]).toEqual([['fill'], []])
+    await lab.service.restart()
+    await start('manual', { into_branch })
+    await expectIds('manual', range(0, 30))
+    await until(async () => (await last()).sink.branch === undefined)
+    await lab.append('s.manual', numbered(30, 40))
+    await expectIds('manual', range(0, 40))
+    await stop(id)
+  })
+
+  it('is refused with the field when it cannot have the branch', async () => {
+    await source('branched')
+    await lab.createTable('s.branched_sink', COLUMNS)
+    await lab.append('s.branched_sink', numbered(100, 110))
+    await commitTable(lab.catalog(), parseIdentifier('s.branched_sink'), async ({ metadata }) => {
+      const ref = { 'ref-name': 'taken', type: 'branch', 'snapshot-id': metadata.currentSnapshotId ?? 0n } as const
+      return { updates: [{ action: 'set-snapshot-ref', ...ref }], requirements: [], writtenFiles: [] }
+    })
+    const refused = async (more: object) => {
+      const { status, body } = await ask('branched', more)
+      return [status, body.errors[0].path, body.errors[0].message]
+    }
+    const into = (name: string): object => ({ into_branch: { name } })
+    expect(await refused(into('main'))).toEqual([422, 'into_branch.name', 'is reserved: main'])
+    expect(await refused(into('lockhouse-pipeline-x'))).toEqual([422, 'into_branch.name', expect.any(String)])
+    expect(await refused(into('taken'))).toEqual([
+      409,
+      'into_branch.name',
+      'is a branch or tag of s.branched_sink already: taken',
+    ])
+    expect(await refused({ into_branch: { name: 'a', publish: 'now' } })).toEqual([
+      400,
+      'into_branch.publish',
+      expect.any(String),
+    ])
+    const { id } = await start('branched')
+    await until(async () => (await idsIn('s.branched_sink')).length === 40)
+    await stop(id)
+    expect(await refused(into('late'))).toEqual([
+      409,
+      'into_branch.name',
+      'cannot be late: the checkpoint has written to main before',
+    ])
+  })
+})

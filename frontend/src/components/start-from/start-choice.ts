@@ -1,4 +1,4 @@
-import type { StartFrom } from '../../api/types.ts'
+import type { IntoBranch, StartFrom } from '../../api/types.ts'
 
 /** The ways in which a pipeline can begin to read. */
 export const START_KINDS = ['beginning', 'now', 'snapshot', 'time'] as const
@@ -11,9 +11,24 @@ export interface StartChoice {
   readonly from_snapshot_id: string
   /** RFC 3339 in UTC; empty while it is not a whole time. */
   readonly from_timestamp: string
+  /** The branch of the sink that gets the rows first; empty: none. */
+  readonly into_branch: string
+  readonly is_published: boolean
 }
 
-export const NO_START_CHOICE: StartChoice = { from: '', from_snapshot_id: '', from_timestamp: '' }
+export const NO_START_CHOICE: StartChoice = {
+  from: '',
+  from_snapshot_id: '',
+  from_timestamp: '',
+  into_branch: '',
+  is_published: true,
+}
+
+/** The branch of the request; a choice that is left to the service has none. */
+export function requestedBranch({ from, into_branch: name, is_published: isPublished }: StartChoice) {
+  const branch: IntoBranch = { name: name.trim(), publish: isPublished ? 'when_caught_up' : 'manual' }
+  return from === '' || branch.name === '' ? undefined : branch
+}
 
 /** The value of the request; undefined when nothing is chosen, `incomplete` when a field is missing. */
 export function requestedStart(choice: StartChoice): StartFrom | 'incomplete' | undefined {

@@ -1,4 +1,4 @@
-import { Select, Stack, TextInput } from '@mantine/core'
+import { Checkbox, Select, Stack, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { startFromStrings as words } from '../../strings/start-from.ts'
 import { useZone } from '../../time/time-settings.ts'
@@ -53,6 +53,25 @@ export function StartFromFields({ choice, onChange, description, unset, errors }
           value={toTimeInput(choice.from_timestamp, zone)}
           error={errors.from_timestamp}
           onChange={(event) => onChange({ from_timestamp: fromTimeInput(event.currentTarget.value, zone) ?? '' })}
+        />
+      )}
+      {choice.from !== '' && (
+        <TextInput
+          label={words.branch}
+          description={words.branchHelp}
+          spellCheck={false}
+          autoComplete="off"
+          value={choice.into_branch}
+          error={errors.into_branch}
+          onChange={(event) => onChange({ into_branch: event.currentTarget.value })}
+        />
+      )}
+      {choice.from !== '' && choice.into_branch !== '' && (
+        <Checkbox
+          label={words.publish}
+          description={words.publishHelp}
+          checked={choice.is_published}
+          onChange={(event) => onChange({ is_published: event.currentTarget.checked })}
         />
       )}
     </Stack>

@@ -3,9 +3,9 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DeploymentAnswer, StartFrom } from '../../api/types.ts'
+import type { DeploymentAnswer, IntoBranch, StartFrom } from '../../api/types.ts'
 import { hasCode } from '../../api/api-error.ts'
-import { NO_START_CHOICE, requestedStart } from '../../components/start-from/start-choice.ts'
+import { NO_START_CHOICE, requestedBranch, requestedStart } from '../../components/start-from/start-choice.ts'
 import { StartFromFields } from '../../components/start-from/start-from-fields.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
@@ -29,7 +29,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
   const [choice, setChoice] = useState(NO_START_CHOICE)
   const [settled] = useDebouncedValue(choice, TYPING_MS)
   const from = requestedStart(settled)
-  const change = changeOf(asked, { checkpoint, from })
+  const change = changeOf(asked, { checkpoint, from, branch: requestedBranch(settled) })
   const isReady = from !== 'incomplete' && settled === choice
   const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined && isReady })
   const { mutate, isPending, error, reset } = useMutation({
@@ -89,12 +89,13 @@ const TYPING_MS = 400
 interface Chosen {
   readonly checkpoint: RowsChoice
   readonly from: StartFrom | 'incomplete' | undefined
+  readonly branch: IntoBranch | undefined
 }
 
 /** The change with what was chosen; a start that is chosen needs a fresh checkpoint. */
-function changeOf(asked: DeploymentChange, { checkpoint, from }: Chosen): PreviewProps['change'] {
+function changeOf(asked: DeploymentChange, { checkpoint, from, branch }: Chosen): PreviewProps['change'] {
   if (from === undefined || from === 'incomplete') return { ...asked, checkpoint }
-  return { ...asked, checkpoint: 'fresh', from }
+  return { ...asked, checkpoint: 'fresh', from, branch }
 }
 
 interface PreviewProps {

@@ -45,6 +45,13 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       <Fact label={startFromStrings.settings.label}>
         <StartText from={pipeline.from} />
       </Fact>
+      {pipeline.into_branch && (
+        <Fact label={startFromStrings.settings.branch}>
+          {pipeline.last_progress?.sink.branch === undefined
+            ? startFromStrings.settings.branchBefore(pipeline.into_branch.name)
+            : startFromStrings.settings.branchNow(pipeline.into_branch.name)}
+        </Fact>
+      )}
       <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
       <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>

@@ -172,6 +172,7 @@ function BeginFields({ form }: FieldsProps) {
         from: errors['from'],
         from_snapshot_id: errors['from_snapshot_id'],
         from_timestamp: errors['from_timestamp'],
+        into_branch: errors['into_branch'],
       }}
     />
   )

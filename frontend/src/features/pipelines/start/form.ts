@@ -112,7 +112,9 @@ export function fieldErrorsOf(errors: readonly { readonly path: string; readonly
   const fields: Record<string, string> = {}
   const rest: string[] = []
   for (const { path, message } of errors) {
-    const field = path.startsWith('nodes.') ? 'version_id' : path.replace('from.', 'from_')
+    const field = path.startsWith('nodes.')
+      ? 'version_id'
+      : path.replace('from.', 'from_').replace(/^into_branch\..*/, 'into_branch')
     if (!Object.hasOwn(EMPTY_START_FORM, field)) rest.push(message)
     else fields[field] = fields[field] === undefined ? message : `${fields[field]}; ${message}`
   }

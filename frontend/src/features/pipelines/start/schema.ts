@@ -1,6 +1,6 @@
 import { numberIn } from '../../../components/form/number-in.ts'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
-import { requestedStart } from '../../../components/start-from/start-choice.ts'
+import { requestedBranch, requestedStart } from '../../../components/start-from/start-choice.ts'
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
@@ -19,6 +19,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
     const trigger = form.trigger_interval.trim()
     if (parseTriggerInterval(trigger) === undefined) addProblem('trigger_interval', TRIGGER_RULE)
     const from = requestedStart(form)
+    const branch = requestedBranch(form)
     if (from === 'incomplete') {
       if (form.from === 'snapshot') addProblem('from_snapshot_id', startFromStrings.missingSnapshot)
       else addProblem('from_timestamp', startFromStrings.missingTime)
@@ -36,6 +37,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
       ...(from === undefined || from === 'incomplete' ? {} : { from }),
+      ...(branch === undefined ? {} : { into_branch: branch }),
       ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
       ...(form.engine === '' ? {} : { engine: form.engine }),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
