@@ -186,7 +186,8 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   const { definitionId, environment } = request.key
   const { checkpoint, from } = request
   const onDelete = previous?.options.onDelete ?? 'fail'
-  const begin = from && (await startPositions({ from, sources, onDelete, now: deps.now() }))
+  const { reads } = compiled.query
+  const begin = from && (await startPositions({ from, sources, onDelete, reads, now: deps.now() }))
   const points = { checkpoint, definitionId, sources, sink, previous, old, begin }
   const starts = await startPoints(deps.pipelines, points)
   const { isSameCheckpoint, known, offsets } = starts

@@ -2,12 +2,11 @@ import { versionToRun } from './candidates.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
-import { createPipelineStore, type PipelineRecord, type StoredPosition } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
-import { startPositions } from '../../streaming/run/start-positions.ts'
 import { stampOf } from '../../streaming/recovery/recover.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
@@ -169,7 +168,7 @@ async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: Pla
   const { pipeline, isSameCheckpoint } = planned
   if (!isSameCheckpoint) await carryOffsets(deps, rollout)
   const checked = await checkPlanned(deps, planned)
-  const start = await beginningOf(deps, planned, checked)
+  const start = checked.start && toStoredPositions(pipeline.sources, checked.start)
   const stored = await deps.pipelines.find(pipeline.id)
   return {
     ...pipeline,
@@ -181,20 +180,10 @@ async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: Pla
   }
 }
 
-/** The positions of a fresh checkpoint that begins as requested; the old pipeline has stopped, so `now` is now. */
-async function beginningOf(
-  deps: RolloutDeps,
-  { pipeline, isSameCheckpoint }: PlannedRun,
-  { sources }: CheckedStart,
-): Promise<readonly StoredPosition[] | undefined> {
-  const { from, onDelete } = pipeline.options
-  if (isSameCheckpoint || from === undefined) return undefined
-  const start = await startPositions({ from, sources, onDelete, now: deps.now() })
-  return start && toStoredPositions(pipeline.sources, start)
-}
-
+/** Checks a start; a fresh checkpoint begins as requested, and the old pipeline has stopped, so that `now` is now. */
 async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<CheckedStart> {
-  const { pipeline, sources, sinkUuid } = planned
+  const { pipeline, sources, sinkUuid, isSameCheckpoint } = planned
+  const { from, onDelete } = pipeline.options
   const { definitionId = '', versionId = '', environment = 'development', createdBy: user } = pipeline
   const { compiled, problems } = await deps.compile({ definitionId, versionId, environment, user })
   if (compiled === undefined) throw new DomainError('UNPROCESSABLE', problems[0]?.message ?? 'the version cannot run')
@@ -206,6 +195,7 @@ async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<Che
       checkpointLocation: pipeline.checkpointLocation,
       createSinkTable: false,
       query: compiled.query,
+      begin: from && !isSameCheckpoint ? { from, onDelete, now: deps.now() } : undefined,
     },
   )
   const now = [...checked.sources, ...(checked.sink ? [checked.sink] : [])].map(stampOf)
