@@ -77,13 +77,15 @@ async function planStart(request: StartPipelineRequest, { services }: ToolRun): 
   if (sink !== undefined && create !== true) await services.tables.schema(sink)
   const what = version === undefined ? `from ${source ?? ''} into ${sink ?? ''}` : `of version ${version}`
   const when = `every ${request.trigger_interval}, with the checkpoint ${JSON.stringify(request.checkpoint_location)}`
-  const begins = request.from === undefined ? '' : `, reading ${beginText(request.from)}`
-  const { into_branch: branch } = request
-  const first = branch === undefined ? '' : `, writing to the branch ${branch.name} first`
-  const summary = visible(`Start a pipeline ${what}, ${when}${begins}${first}`)
+  const summary = visible(`Start a pipeline ${what}, ${when}${firstSteps(request)}`)
   const args = toStoredJson(request)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a request is a JSON object
   return { plan: args, summary, action: { arguments: args as { readonly [key: string]: typeof args } } }
+}
+
+function firstSteps({ from, into_branch: branch }: StartPipelineRequest): string {
+  const begins = from === undefined ? '' : `, reading ${beginText(from)}`
+  return branch === undefined ? begins : `${begins}, writing to the branch ${branch.name} first`
 }
 
 function beginText(from: StartFrom): string {

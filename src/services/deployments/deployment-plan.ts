@@ -16,10 +16,10 @@ import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { beginAt, type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
 import { startPositions } from '../../streaming/run/start-positions.ts'
 import { historyWarnings } from '../../streaming/run/start-warnings.ts'
-import { unreadHistory } from '../../streaming/source/history.ts'
+import { type ReadPosition, unreadHistory } from '../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
-import { engineOf } from '../pipelines/pipeline-engine.ts'
+import { engineOf, type PipelineEngineChoice } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { beginOptions, requirePublished } from './plan-begin.ts'
 import { consequencesOf } from './consequences.ts'
@@ -180,14 +180,12 @@ interface CompiledRun extends RunRequest {
 }
 
 async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPart> {
-  const { request, previous, compiled, old, settings } = run
+  const { request, previous, compiled, old } = run
   const sources = await Promise.all(compiled.sources.map((name) => atNode(compiled, name, () => load(deps, name))))
   const sink = await atNode(compiled, compiled.sink, () => load(deps, compiled.sink))
-  const { definitionId, environment } = request.key
-  const { checkpoint, from } = request
-  const onDelete = previous?.options.onDelete ?? 'fail'
-  const { reads } = compiled.query
-  const begin = from && (await startPositions({ from, sources, onDelete, reads, now: deps.now() }))
+  const { definitionId } = request.key
+  const { checkpoint } = request
+  const begin = await beginningOf(deps, run, sources)
   const points = { checkpoint, definitionId, sources, sink, previous, old, begin }
   const starts = await startPoints(deps.pipelines, points)
   const { isSameCheckpoint, known, offsets } = starts
@@ -195,53 +193,98 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     atNode(compiled, compiled.sink, async () => requireDecided(known, compiled.sink)),
   )
   if (undecided !== undefined) return { ...NO_RUN, known, problems: [undecided], consequences: [] }
+  requirePublished(previous, { old, isCarried: !isSameCheckpoint && checkpoint !== 'fresh' })
+  const checked = await checkRun(deps, run, { isSameCheckpoint, begin })
+  await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
+  await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
+  const fresh = sources.filter((_, at) => !isSameCheckpoint && offsets[at] === undefined)
+  const { engine: chosen, warnings: choice } = await chosenEngine(deps, run, { isSameCheckpoint, checked })
+  const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
+  const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
+  const pipeline = isSameCheckpoint ? started : { ...started, warnings }
+  const planned = { pipeline, isSameCheckpoint, sources: starts.sources, sinkUuid: sink.metadata.tableUuid }
+  const change = { planned, previous, old, known, isFresh: checkpoint === 'fresh', begin }
+  return {
+    planned,
+    offsets,
+    known,
+    problems: [],
+    consequences: [...consequencesOf(change), ...warnings],
+    tables: [
+      ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
+      ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),
+      ...fixedStarts(run, begin),
+    ],
+  }
+}
+
+/** The positions that matter for a plan; those of `now` follow the sources. */
+function fixedStarts({ request: { from } }: CompiledRun, begin: readonly ReadPosition[] = []): readonly string[] {
+  return from === 'now' ? [] : begin.map(({ offset }) => String(offset.snapshotId))
+}
+
+function onDeleteOf({ previous }: CompiledRun): 'fail' | 'skip' {
+  return previous?.options.onDelete ?? 'fail'
+}
+
+/** Where a fresh checkpoint begins, if that was requested; undefined: with the current rows. */
+async function beginningOf(
+  deps: PlanDeps,
+  run: CompiledRun,
+  sources: readonly Table[],
+): Promise<readonly ReadPosition[] | undefined> {
+  const { from } = run.request
+  const { reads } = run.compiled.query
+  return from && startPositions({ from, sources, onDelete: onDeleteOf(run), reads, now: deps.now() })
+}
+
+interface RunStart {
+  readonly isSameCheckpoint: boolean
+  readonly begin: readonly ReadPosition[] | undefined
+}
+
+async function checkRun(
+  deps: PlanDeps,
+  run: CompiledRun,
+  { isSameCheckpoint, begin }: RunStart,
+): Promise<CheckedStart> {
+  const { request, previous, compiled, settings } = run
+  const { definitionId, environment } = request.key
   const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
-  const location = isSameCheckpoint && previous ? previous.checkpointLocation : folder
-  const found = await checkStart(
+  const checked = await checkStart(
     { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
     {
       sources: compiled.sources,
       sink: compiled.sink,
-      checkpointLocation: location,
+      checkpointLocation: isSameCheckpoint && previous ? previous.checkpointLocation : folder,
       createSinkTable: false,
       query: compiled.query,
       branch: request.branch,
     },
   )
-  requirePublished(previous, { old, isCarried: !isSameCheckpoint && checkpoint !== 'fresh' })
-  const checked = beginAt(found, isSameCheckpoint ? previous?.options.start?.map(fromStoredPosition) : begin)
-  await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
-  await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
-  const fresh = sources.filter((_, at) => !isSameCheckpoint && offsets[at] === undefined)
-  const { engine: chosen, warnings: choice } = await engineOf(deps.spark, {
+  return beginAt(checked, isSameCheckpoint ? previous?.options.start?.map(fromStoredPosition) : begin)
+}
+
+interface CheckedPoints {
+  readonly isSameCheckpoint: boolean
+  readonly checked: CheckedStart
+}
+
+function chosenEngine(
+  deps: PlanDeps,
+  run: CompiledRun,
+  { isSameCheckpoint, checked }: CheckedPoints,
+): Promise<PipelineEngineChoice> {
+  const { request, previous, compiled, settings } = run
+  return engineOf(deps.spark, {
     requested: settings.engine,
     catalogName: deps.catalog.current().name,
     now: deps.now(),
     checked,
     query: compiled.query,
     branch: isSameCheckpoint ? previous?.options.branch : request.branch,
-    onDelete,
+    onDelete: onDeleteOf(run),
   })
-  const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
-  const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
-  const pipeline = isSameCheckpoint ? started : { ...started, warnings }
-  const sinkUuid = sink.metadata.tableUuid
-  const planned = { pipeline, isSameCheckpoint, sources: starts.sources, sinkUuid }
-  return {
-    planned,
-    offsets,
-    known,
-    problems: [],
-    consequences: [
-      ...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh', begin }),
-      ...warnings,
-    ],
-    tables: [
-      ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
-      ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),
-      ...(typeof from === 'object' ? (begin ?? []).map(({ offset }) => String(offset.snapshotId)) : []),
-    ],
-  }
 }
 
 async function load({ catalog }: PlanDeps, name: string): Promise<Table> {

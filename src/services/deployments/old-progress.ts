@@ -32,14 +32,17 @@ export async function readOldProgress(
   const state = withStart(found, pipeline.options.start?.map(fromStoredPosition))
   const load = (name: string): Promise<Table | undefined> => loadIfPresent(catalog.current(), name)
   const sink = await load(sinkTable)
-  const sinkUuid = state.owner?.sink.uuid ?? sink?.metadata.tableUuid ?? ''
+  const sinkUuid = state.owner?.sink.uuid ?? uuidOf(sink)
   const isSameSink = sink !== undefined && sink.metadata.tableUuid === sinkUuid
   const sinkState = isSameSink
     ? readSinkState(sink.metadata, queryId)
     : { lastBatch: state.lastCommit ?? -1, runId: undefined, progress: undefined }
   const owned = state.owner?.sources.map(({ uuid }) => uuid)
-  const sourceUuids =
-    owned ?? (await Promise.all(sources.map(async (name) => (await load(name))?.metadata.tableUuid ?? '')))
+  const sourceUuids = owned ?? (await Promise.all(sources.map(async (name) => uuidOf(await load(name)))))
   const branch = sinkState.progress?.branch?.name
   return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState), branch }
+}
+
+function uuidOf(table: Table | undefined): string {
+  return table?.metadata.tableUuid ?? ''
 }

@@ -36,21 +36,9 @@ export async function startPipeline(
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
-  const { engine, checkpointIo } = deps
   const modes = requestedModes(asked, version)
   const query = version?.query ?? copyQuery(modes)
-  const found = await checkStart(
-    { catalog, engine, checkpointIo, roots: deps.roots() },
-    {
-      sources,
-      sink: request.sink_table,
-      checkpointLocation: request.checkpoint_location,
-      createSinkTable: request.create_sink_table ?? false,
-      query,
-      branch: request.into_branch,
-      begin: request.from && { from: request.from, onDelete: request.on_delete ?? 'fail', now: deps.now() },
-    },
-  )
+  const found = await checkRequested(deps, { request, sources, query })
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
@@ -68,6 +56,29 @@ export async function startPipeline(
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+interface RequestedStart {
+  readonly request: StartPipelineRequest & { readonly sink_table: string }
+  readonly sources: readonly string[]
+  readonly query: BatchQuery
+}
+
+function checkRequested(deps: PipelineServiceDeps, { request, sources, query }: RequestedStart): Promise<CheckedStart> {
+  const { engine, checkpointIo } = deps
+  const { from, on_delete: onDelete = 'fail' } = request
+  return checkStart(
+    { catalog: deps.catalog.current(), engine, checkpointIo, roots: deps.roots() },
+    {
+      sources,
+      sink: request.sink_table,
+      checkpointLocation: request.checkpoint_location,
+      createSinkTable: request.create_sink_table ?? false,
+      query,
+      branch: request.into_branch,
+      begin: from && { from, onDelete, now: deps.now() },
+    },
+  )
 }
 
 /** A pipeline that was stopped before it began still begins where it was to begin. */

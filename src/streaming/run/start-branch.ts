@@ -28,18 +28,19 @@ export function requireFreeBranch(branch: IntoBranch | undefined, { sink, queryI
   if (query.write !== undefined && query.write.mode !== 'append') {
     throw refused('UNPROCESSABLE', `cannot be used with write "${query.write.mode}": a branch only gets appended rows`)
   }
-  if (sink === undefined) return
-  const { metadata, identifier } = sink
+  if (sink !== undefined) requireFreeIn(sink, name, queryId)
+}
+
+function requireFreeIn({ metadata, identifier }: Table, name: string, queryId: string | undefined): void {
   const table = formatIdentifier(identifier)
   if (metadata.formatVersion === 1) throw refused('UNPROCESSABLE', `needs format version 2 or 3, and ${table} has 1`)
-  const state = queryId === undefined ? undefined : readSinkState(metadata, queryId)
-  const known = state?.progress?.branch?.name
-  if (state !== undefined && state.lastBatch >= 0 && known !== name) {
+  const { lastBatch, progress } = readSinkState(metadata, queryId ?? '')
+  const known = progress?.branch?.name
+  if (known === name) return
+  if (lastBatch >= 0) {
     throw refused('CONFLICT', `cannot be ${name}: the checkpoint has written to ${known ?? mainBranch} before`)
   }
-  if (known !== name && Object.hasOwn(metadata.refs, name)) {
-    throw refused('CONFLICT', `is a branch or tag of ${table} already: ${name}`)
-  }
+  if (Object.hasOwn(metadata.refs, name)) throw refused('CONFLICT', `is a branch or tag of ${table} already: ${name}`)
 }
 
 function refused(code: 'UNPROCESSABLE' | 'CONFLICT', message: string): DomainError {

@@ -88,11 +88,11 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
   else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
-  const lost = lostQuery(sink ? listAll(sink) : [], sources, checkpointLocation)
+  const lost = lostQuery(listAll(sink), sources, checkpointLocation)
   const queryId = found.queryId ?? lost?.queryId
   requireFreeBranch(request.branch, { sink, queryId, query: request.query })
-  const begin = request.begin && { ...request.begin, reads: request.query.reads }
-  const start = await requestedStart(begin, { sources, state: found, isLost: lost !== undefined })
+  const { reads } = request.query
+  const start = await requestedStart(request.begin, { sources, reads, state: found, isLost: lost !== undefined })
   const state = withStart(found, start)
   return {
     sources,
@@ -278,7 +278,8 @@ function lostQuery(
   return found.at(-1)
 }
 
-function listAll(sink: Table): readonly KnownProgress[] {
+function listAll(sink: Table | undefined): readonly KnownProgress[] {
+  if (sink === undefined) return []
   return [...listProgress(sink.metadata), ...listBranchProgress(sink.metadata)]
 }
 

@@ -34,11 +34,10 @@ export interface StartQuestion {
 }
 
 /** A requested start of a checkpoint. */
-export type RequestedBegin = Omit<StartQuestion, 'sources'>
+export type RequestedBegin = Omit<StartQuestion, 'sources' | 'reads'>
 
 /** What is known of a checkpoint that is to begin. */
-interface Beginning {
-  readonly sources: readonly Table[]
+interface Beginning extends Pick<StartQuestion, 'sources' | 'reads'> {
   readonly state: CheckpointState
   /** Whether the sink has batches of it although its folder was deleted. */
   readonly isLost: boolean
@@ -50,11 +49,11 @@ interface Beginning {
  */
 export async function requestedStart(
   begin: RequestedBegin | undefined,
-  { sources, state, isLost }: Beginning,
+  { sources, reads, state, isLost }: Beginning,
 ): Promise<readonly ReadPosition[] | undefined> {
   if (begin === undefined) return undefined
   if (state.latest !== undefined || isLost) throw begun()
-  const start = await startPositions({ ...begin, sources })
+  const start = await startPositions({ ...begin, sources, reads })
   const isElsewhere = sources.some((table, at) => {
     const recorded = state.initial[at]
     return recorded !== undefined && !sameOffset(recorded, start?.[at]?.offset ?? backfillOffset(table))

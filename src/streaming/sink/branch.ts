@@ -51,19 +51,24 @@ export function sinkTarget(fresh: Table, queryId: string, name: string | undefin
  * batch of the query is the last one of its progress.
  */
 export function requireBranch(table: Table, queryId: string, { branch, batchId }: SinkProgress): readonly Snapshot[] {
+  if (branch === undefined) return []
+  const line = lineAfter(table, branch)
+  const newest = line?.map(batchOf).find((batch) => batch?.queryId === queryId)
+  if (line !== undefined && newest?.batchId === batchId) return line
+  throw changed(table, `has another history in the branch ${branch.name} than this pipeline has written`)
+}
+
+/** The snapshots of a branch after its base, newest first; undefined when they do not go back to it. */
+function lineAfter(table: Table, { name, base }: ProgressBranch): readonly Snapshot[] | undefined {
   const { metadata } = table
-  const name = branch?.name ?? mainBranch
   const ref = Object.hasOwn(metadata.refs, name) ? metadata.refs[name] : undefined
   if (ref?.type !== 'branch') throw changed(table, `no longer has the branch ${name} of this pipeline`)
   const line: Snapshot[] = []
   for (const snapshot of ancestorsOf(metadata, ref.snapshotId)) {
-    if (snapshot.snapshotId === branch?.base) break
+    if (snapshot.snapshotId === base) break
     line.push(snapshot)
   }
-  const begins = line.at(-1)?.parentSnapshotId
-  const newest = line.map(batchOf).find((batch) => batch?.queryId === queryId)
-  if (begins === branch?.base && newest?.batchId === batchId) return line
-  throw changed(table, `has another history in the branch ${name} than this pipeline has written`)
+  return line.at(-1)?.parentSnapshotId === base ? line : undefined
 }
 
 /** The error that a branch cannot be used any more. */

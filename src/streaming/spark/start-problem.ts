@@ -25,10 +25,9 @@ export interface SparkQuestion {
  * `PipelineStopped` when checkpoint and sink do not belong together.
  */
 export async function sparkStartProblem(question: SparkQuestion): Promise<string | undefined> {
-  const { checked, query, onDelete, branch } = question
-  const { sources, sink, queryId } = checked
-  const state = sink && queryId !== undefined ? readSinkState(sink.metadata, queryId) : undefined
-  if (writesToBranch(state, branch)) return BRANCH_PROBLEM
+  const { checked, query, onDelete } = question
+  const { sources, sink } = checked
+  if (isForBranch(question)) return BRANCH_PROBLEM
   if (query.sparkBatch === undefined) return 'the query of this pipeline cannot run on Spark'
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
   const [first] = schemas
@@ -52,6 +51,10 @@ export async function sparkStartProblem(question: SparkQuestion): Promise<string
     positions.push(position)
   }
   return droppedProblem({ checked, query, positions })
+}
+
+function isForBranch({ checked: { sink, queryId }, branch }: SparkQuestion): boolean {
+  return writesToBranch(sink && queryId !== undefined ? readSinkState(sink.metadata, queryId) : undefined, branch)
 }
 
 interface Question {

@@ -74,9 +74,8 @@ export function createRunEvents(deps: RunEventDeps, record: PipelineRecord): Spa
       await pin(isSlow || isRisky(batch))
     },
     onPublished: async () => {
-      if (progress === undefined) return
-      progress = onceOnMain(progress)
-      await update({ progress })
+      progress &&= onceOnMain(progress)
+      if (progress !== undefined) await update({ progress })
     },
     onIdle: (batch) => hub.publish('progress', id, batch),
     onDegraded: async (error, cause, failures) => {

@@ -55,18 +55,25 @@ export function StartFromFields({ choice, onChange, description, unset, errors }
           onChange={(event) => onChange({ from_timestamp: fromTimeInput(event.currentTarget.value, zone) ?? '' })}
         />
       )}
-      {choice.from !== '' && (
-        <TextInput
-          label={words.branch}
-          description={words.branchHelp}
-          spellCheck={false}
-          autoComplete="off"
-          value={choice.into_branch}
-          error={errors.into_branch}
-          onChange={(event) => onChange({ into_branch: event.currentTarget.value })}
-        />
-      )}
-      {choice.from !== '' && choice.into_branch !== '' && (
+      {choice.from !== '' && <BranchFields choice={choice} onChange={onChange} errors={errors} />}
+    </Stack>
+  )
+}
+
+/** The branch that gets the rows first. */
+function BranchFields({ choice, onChange, errors }: Pick<StartFromFieldsProps, 'choice' | 'onChange' | 'errors'>) {
+  return (
+    <>
+      <TextInput
+        label={words.branch}
+        description={words.branchHelp}
+        spellCheck={false}
+        autoComplete="off"
+        value={choice.into_branch}
+        error={errors.into_branch}
+        onChange={(event) => onChange({ into_branch: event.currentTarget.value })}
+      />
+      {choice.into_branch !== '' && (
         <Checkbox
           label={words.publish}
           description={words.publishHelp}
@@ -74,6 +81,6 @@ export function StartFromFields({ choice, onChange, description, unset, errors }
           onChange={(event) => onChange({ is_published: event.currentTarget.checked })}
         />
       )}
-    </Stack>
+    </>
   )
 }

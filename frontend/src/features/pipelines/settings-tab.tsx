@@ -42,16 +42,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       <Fact label={settings.checkpoint}>
         <Copyable text={pipeline.checkpoint_location} what={settings.checkpoint} wrap />
       </Fact>
-      <Fact label={startFromStrings.settings.label}>
-        <StartText from={pipeline.from} />
-      </Fact>
-      {pipeline.into_branch && (
-        <Fact label={startFromStrings.settings.branch}>
-          {pipeline.last_progress?.sink.branch === undefined
-            ? startFromStrings.settings.branchBefore(pipeline.into_branch.name)
-            : startFromStrings.settings.branchNow(pipeline.into_branch.name)}
-        </Fact>
-      )}
+      <StartFacts pipeline={pipeline} />
       <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
       <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
@@ -80,6 +71,24 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
         <Copyable text={pipeline.query_id} what={settings.queryId} />
       </Fact>
     </dl>
+  )
+}
+
+/** Where the pipeline began to read, and where it wrote first. */
+function StartFacts({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { from, into_branch: branch, last_progress: progress } = pipeline
+  const texts = startFromStrings.settings
+  return (
+    <>
+      <Fact label={texts.label}>
+        <StartText from={from} />
+      </Fact>
+      {branch && (
+        <Fact label={texts.branch}>
+          {progress?.sink.branch === undefined ? texts.branchBefore(branch.name) : texts.branchNow(branch.name)}
+        </Fact>
+      )}
+    </>
   )
 }
 

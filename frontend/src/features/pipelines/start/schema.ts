@@ -1,5 +1,5 @@
 import { numberIn } from '../../../components/form/number-in.ts'
-import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
+import { type AddProblem, formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import { requestedBranch, requestedStart } from '../../../components/start-from/start-choice.ts'
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
@@ -18,12 +18,6 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
     if (form.mode === 'copy' && sink !== '' && sink === source) addProblem('sink_table', pipelines.form.sameTable)
     const trigger = form.trigger_interval.trim()
     if (parseTriggerInterval(trigger) === undefined) addProblem('trigger_interval', TRIGGER_RULE)
-    const from = requestedStart(form)
-    const branch = requestedBranch(form)
-    if (from === 'incomplete') {
-      if (form.from === 'snapshot') addProblem('from_snapshot_id', startFromStrings.missingSnapshot)
-      else addProblem('from_timestamp', startFromStrings.missingTime)
-    }
     const maxFiles = numberIn(form.max_files_per_batch)
     const maxMebibytes = numberIn(form.max_bytes_per_batch)
     return {
@@ -36,8 +30,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
           }),
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
-      ...(from === undefined || from === 'incomplete' ? {} : { from }),
-      ...(branch === undefined ? {} : { into_branch: branch }),
+      ...beginIn(form, addProblem),
       ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
       ...(form.engine === '' ? {} : { engine: form.engine }),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
@@ -45,3 +38,15 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
     }
   },
 )
+
+/** Where the pipeline begins to read, and the branch that it fills first. */
+function beginIn(form: StartForm, addProblem: AddProblem): Pick<StartPipelineRequest, 'from' | 'into_branch'> {
+  const from = requestedStart(form)
+  const branch = requestedBranch(form)
+  if (from === 'incomplete') {
+    if (form.from === 'snapshot') addProblem('from_snapshot_id', startFromStrings.missingSnapshot)
+    else addProblem('from_timestamp', startFromStrings.missingTime)
+    return {}
+  }
+  return { ...(from === undefined ? {} : { from }), ...(branch === undefined ? {} : { into_branch: branch }) }
+}
