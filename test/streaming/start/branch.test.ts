@@ -95,7 +95,7 @@ async function refsOf(name: string): Promise<string[]> {
   return Object.keys((await lab.load(`s.${name}_sink`)).metadata.refs).sort()
 }
 
-describe('a pipeline that fills a branch', () => {
+describe('a pipeline that fills a branch', { timeout: 180_000 }, () => {
   it('leaves main as it is until it has caught up, then moves main forward and goes on there', async () => {
     await tables('forward')
     const session = await open('forward')
@@ -261,7 +261,7 @@ function required<T>(value: T | undefined): T {
   return value
 }
 
-describe('a publication that is interrupted', () => {
+describe('a publication that is interrupted', { timeout: 180_000 }, () => {
   it.each([[false], [true]])('brings each row to main once when any call fails (main has moved: %s)', async (moves) => {
     let failed = 0
     for (let failing = 1; ; failing += isLongRun ? 1 : 11) {

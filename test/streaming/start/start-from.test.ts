@@ -73,7 +73,7 @@ async function untilRunning(id: string): Promise<void> {
   await until(async () => (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline.state === 'running')
 }
 
-describe('a pipeline that starts from a point of its source', () => {
+describe('a pipeline that starts from a point of its source', { timeout: 180_000 }, () => {
   it('reads only rows that were appended after `now`, and goes on after a restart', async () => {
     const [, , head] = await source('now')
     const { id, from } = await start('now', { from: 'now' })
@@ -186,7 +186,7 @@ describe('a pipeline that starts from a point of its source', () => {
   })
 })
 
-describe('a start from a point that cannot be read from', () => {
+describe('a start from a point that cannot be read from', { timeout: 180_000 }, () => {
   it.each([
     ['unknown snapshot', { snapshot_id: '123' }, 'from.snapshot_id', 'has no snapshot 123'],
     ['future', { timestamp: '2999-01-01T00:00:00Z' }, 'from.timestamp', 'must not be in the future'],
@@ -234,7 +234,7 @@ describe('a start from a point that cannot be read from', () => {
   })
 })
 
-describe('a pipeline that fills a branch', () => {
+describe('a pipeline that fills a branch', { timeout: 180_000 }, () => {
   const refs = async (name: string): Promise<string[]> =>
     Object.keys((await lab.load(`s.${name}_sink`).catch(() => undefined))?.metadata.refs ?? {})
 
