@@ -110,6 +110,8 @@ function kindOf(shape: Schema, root: Schema): object {
     const items = resolved((shape['items'] ?? {}) as Schema, root)
     return { kind: items['type'] === 'string' ? 'list' : 'json' }
   }
+  const parts = Array.isArray(shape['anyOf']) ? branches(shape, root) : []
+  if (parts.some((part) => Array.isArray(part['enum']))) return { kind: 'word' }
   return { kind: KINDS[String(shape['type'])] ?? 'json' }
 }
 

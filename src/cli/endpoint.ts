@@ -7,7 +7,8 @@ export type EndpointId = keyof typeof ENDPOINTS
 
 /** A field of a query or of a body. */
 export interface FieldSpec {
-  readonly kind: 'text' | 'integer' | 'number' | 'flag' | 'list' | 'json'
+  /** `word`: a word, or an object as JSON. */
+  readonly kind: 'text' | 'integer' | 'number' | 'flag' | 'list' | 'word' | 'json'
   readonly choices?: readonly string[]
   readonly help?: string
   readonly required?: true

@@ -9,7 +9,7 @@ import {
 import { pageQuery, timestamp } from './common.ts'
 import { resourceId } from './definitions.ts'
 import { runEnvironment } from './environments.ts'
-import { PIPELINE_STATES } from './pipelines.ts'
+import { intoBranch, PIPELINE_STATES, startFrom } from './pipelines.ts'
 
 export const listDeploymentsQuery = pageQuery.extend({
   environment: runEnvironment.optional(),
@@ -33,7 +33,14 @@ export const deployRequest = z
     environment: runEnvironment,
     checkpoint: z.enum(DEPLOY_CHECKPOINTS).optional().meta({
       description:
-        '`continue` (default): read on where pipelines of this definition stand, or 409 when rows of the sink would be written again; `resume`: also after rows that other pipelines have written into the sink; `fresh`: read all sources from the beginning, also rows that the sink has',
+        '`continue` (default): read on where pipelines of this definition stand, or 409 when rows of the sink would be written again; `resume`: also after rows that other pipelines have written into the sink; `fresh`: read all sources from the beginning, or from `from`, also rows that the sink has',
+    }),
+    from: startFrom.optional().meta({
+      description:
+        'Where a `fresh` checkpoint begins: `beginning` (default), `now`, `{"snapshot_id": "…"}` or `{"timestamp": "…"}`, as when a pipeline is started. `now` is the moment at which the new pipeline starts',
+    }),
+    into_branch: intoBranch.optional().meta({
+      description: 'Only with `checkpoint: "fresh"`: the branch of the sink that gets the rows before `main`',
     }),
     dry_run: dryRun,
     plan_id: planId,
@@ -74,7 +81,9 @@ const offset = z.object({ snapshot_id: z.string(), position: z.int(), scan_all_f
 
 const plannedSource = z.object({
   table: z.string(),
-  starts: z.enum(['continues', 'beginning']),
+  starts: z
+    .enum(['continues', 'beginning', 'later'])
+    .meta({ description: '`later`: only rows after `offset`, as requested' }),
   offset: offset.nullable().meta({ description: 'Where it stands now; it may read further until the rollout' }),
 })
 

@@ -1,12 +1,41 @@
 import { z } from 'zod'
 import { SCHEMA_CHANGES } from '../domain/pipelines/modes.ts'
 import { keyColumns, readMode, writeMode } from './node-types.ts'
-import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import {
+  bytes,
+  count,
+  nextPageToken,
+  NO_CONTROL_CHARACTERS,
+  pageQuery,
+  snapshotId,
+  tableName,
+  timeInput,
+  timestamp,
+} from './common.ts'
 import { ENGINES } from './tables/maintenance.ts'
 import { runEnvironment } from './environments.ts'
 import type { Wire } from './wire.ts'
 
 export const pipelineParams = z.strictObject({ pipeline_id: z.string().min(1).max(100) })
+
+/** Where a pipeline with a new checkpoint begins to read (docs/api.md#where-reading-begins). */
+export const startFrom = z
+  .union([
+    z.enum(['beginning', 'now']),
+    z.strictObject({ snapshot_id: snapshotId }),
+    z.strictObject({ timestamp: timeInput }),
+  ])
+  .meta({ id: 'StartFrom' })
+
+/** A branch of the sink that gets the rows before `main` (docs/api.md#fill-a-branch-first). */
+export const intoBranch = z
+  .strictObject({
+    name: z.string().min(1).max(200).regex(NO_CONTROL_CHARACTERS, 'must not contain control characters'),
+    publish: z.enum(['when_caught_up', 'manual']).default('manual').meta({
+      description: '`when_caught_up`: `main` gets the rows when everything is read; `manual`: when it is started so',
+    }),
+  })
+  .meta({ id: 'IntoBranch' })
 
 /** Request of POST /api/pipeline/start (docs/api.md#streaming-pipelines). */
 export const startPipelineRequest = z
@@ -33,6 +62,13 @@ export const startPipelineRequest = z
     on_schema_change: z.enum(SCHEMA_CHANGES).optional().meta({
       description:
         'When the source has a column that the sink lacks: fail waits until someone adds it, ignore leaves it out, add adds it to the sink. Default: add for a sink that a pipeline created, else fail',
+    }),
+    from: startFrom.optional().meta({
+      description:
+        'Where a new checkpoint begins: `beginning` (default): with all current rows; `now`, `{"snapshot_id": "…"}` or `{"timestamp": "…"}`: only rows that were appended after it. Refused for a checkpoint that has begun',
+    }),
+    into_branch: intoBranch.optional().meta({
+      description: 'Write to this new branch of the sink before `main`. Only the embedded engine can',
     }),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
@@ -94,6 +130,7 @@ export const pipelineProgress = z
       num_updated_rows: count.optional().meta({ description: 'Output rows that replaced one with the same key' }),
       num_deleted_rows: count.optional().meta({ description: 'Rows of the sink whose key was deleted' }),
       snapshot_id: snapshotId.nullable(),
+      branch: z.string().optional().meta({ description: 'The branch that has the rows; absent: `main`' }),
     }),
   })
   .meta({ id: 'PipelineProgress' })
@@ -121,6 +158,10 @@ export const pipeline = z
     key: z.array(z.string()).nullable(),
     on_schema_change: z.enum(SCHEMA_CHANGES).nullable().meta({
       description: 'Null: add for a sink that a pipeline created, else fail',
+    }),
+    from: startFrom.nullable().meta({ description: 'As it was requested; null: it was not, as for `beginning`' }),
+    into_branch: intoBranch.nullable().meta({
+      description: 'The branch that got the rows first; `last_progress.sink` says whether it still does',
     }),
     create_sink_table: z.boolean(),
     max_files_per_batch: count,
@@ -178,5 +219,9 @@ export const pipelineHistory = z
   })
   .meta({ id: 'PipelineHistory' })
 
+/** See {@link intoBranch}. */
+export type IntoBranch = z.infer<typeof intoBranch>
+/** See {@link startFrom}. */
+export type StartFrom = z.infer<typeof startFrom>
 export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
 export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

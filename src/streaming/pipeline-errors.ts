@@ -16,6 +16,7 @@ export type StopCode =
   | 'LIMIT_EXCEEDED' // its batches exceed a time, memory or disk limit
   | 'NOT_ON_SPARK' // only the embedded engine can go on from where the pipeline stands
   | 'SPARK_QUERY_FAILED' // its query fails in Spark again and again
+  | 'BRANCH_CHANGED' // the branch with the rows of the pipeline cannot be written or published any more
   | 'FENCED' // another copy of the pipeline commits into the sink
 
 /** Longest message of Spark that is stored, in characters. */

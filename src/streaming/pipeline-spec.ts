@@ -1,6 +1,7 @@
 import type { TableIdentifier } from '../iceberg/metadata/table.ts'
+import type { IntoBranch } from '../schemas/pipelines.ts'
 import type { BatchQuery } from './sink/batch-query.ts'
-import type { OnDelete } from './source/history.ts'
+import type { OnDelete, ReadPosition } from './source/history.ts'
 import type { BatchLimits } from './source/batch-draft.ts'
 
 /** A pipeline, ready to run. */
@@ -17,6 +18,10 @@ export interface PipelineSpec {
   readonly triggerMs: number
   readonly limits: BatchLimits
   readonly onDelete: OnDelete
+  /** Where a new checkpoint begins, one position per source; absent: with the current rows. */
+  readonly start?: readonly ReadPosition[]
+  /** Where the rows go before `main`; absent: to `main`, or to the branch that the checkpoint began with. */
+  readonly branch?: IntoBranch
   readonly query: BatchQuery
   /** The user who started it; batches of different users take turns. */
   readonly owner?: string

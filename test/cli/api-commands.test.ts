@@ -178,6 +178,20 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     await done('pipelines delete demo.same_sink --yes')
   })
 
+  it('a pipeline starts from a point of its source that is a word or JSON', async () => {
+    const options =
+      '--source-table demo.events --sink-table demo.later --create-sink-table --trigger-interval "1 second"'
+    const start = `pipelines start ${options} --checkpoint-location checkpoints/later`
+    const from = ['--from', '{"snapshot_id": "1"}']
+    const { code, err } = await runLockhouse([...words(start), ...from], { cwd: folder, host: served.host })
+    expect([code, err]).toEqual([1, expect.stringContaining('from.snapshot_id: demo.events has no snapshot 1')])
+    expect((await run(`${start} --from {`)).err).toContain('--from is not JSON')
+    await done(`${start} --from now`)
+    expect(await done('pipelines show demo.later')).toMatch(/^from +now$/m)
+    await done('pipelines stop demo.later')
+    await done('pipelines delete demo.later --yes')
+  })
+
   it('a pipeline starts from options and from a file, is watched, and stops', async () => {
     const options =
       '--source-table demo.events --sink-table demo.watched --create-sink-table --trigger-interval "1 second"'

@@ -50,6 +50,8 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     desired_state: 'running',
     error: null,
     warnings: [],
+    from: null,
+    into_branch: null,
     on_delete: 'fail',
     read: 'appends',
     write: 'append',

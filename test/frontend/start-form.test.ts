@@ -48,6 +48,27 @@ describe('the start form', () => {
     expect(errorsOf({ max_bytes_per_batch: text })).toEqual({ max_bytes_per_batch: message })
   })
 
+  it('asks for the snapshot or the time to begin after, and sends what is chosen', () => {
+    expect(errorsOf({ from: 'snapshot' })).toEqual({
+      from_snapshot_id: 'Enter the ID of a snapshot, which is a number.',
+    })
+    expect(errorsOf({ from: 'time' })).toEqual({ from_timestamp: 'Enter a time.' })
+    const at = '2026-11-20T10:00:00.000Z'
+    for (const [more, from] of [
+      [{ from: 'now' }, 'now'],
+      [{ from: 'beginning' }, 'beginning'],
+      [{ from: 'snapshot', from_snapshot_id: ' 6816997371555012807 ' }, { snapshot_id: '6816997371555012807' }],
+      [{ from: 'time', from_timestamp: at }, { timestamp: at }],
+    ] as const) {
+      expect(startSchema.parse(form(more))).toMatchObject({ from })
+    }
+    expect(startSchema.parse(form({ from: 'beginning', into_branch: ' fill ' }))).toMatchObject({
+      into_branch: { name: 'fill', publish: 'when_caught_up' },
+    })
+    const refusal = { path: 'from.snapshot_id', message: 'there is no such snapshot' }
+    expect(fieldErrorsOf([refusal]).fields).toEqual({ from_snapshot_id: refusal.message })
+  })
+
   it("accepts limits with group separators, up to the server's maximum of files", () => {
     expect(startSchema.parse(form({ max_files_per_batch: '1,000' }))).toMatchObject({ max_files_per_batch: 1000 })
     expect(errorsOf({ max_files_per_batch: '1000001' })).toEqual({ max_files_per_batch: 'Enter 1,000,000 or less.' })

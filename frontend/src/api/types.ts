@@ -70,6 +70,8 @@ export type Savings = NonNullable<NonNullable<Operation['receipt']>['money']>
 
 export type OperationState = Operation['state']
 
+export type StartFrom = z.infer<typeof pipelines.startFrom>
+export type IntoBranch = z.infer<typeof pipelines.intoBranch>
 export type StartPipelineRequest = z.infer<typeof pipelines.startPipelineRequest>
 export type Pipeline = z.infer<typeof pipelines.pipeline>
 export type PipelineProgress = z.infer<typeof pipelines.pipelineProgress>

@@ -154,6 +154,8 @@ export const pipelines = {
         'A table was replaced by another table with the same name. Start a new pipeline with a new checkpoint.',
       CHECKPOINT_MISMATCH: 'The checkpoint folder no longer belongs to this pipeline.',
       FENCED: 'Another instance of this pipeline writes to the sink. Stop it before you start this one again.',
+      BRANCH_CHANGED:
+        'The branch with the rows of this pipeline was removed or changed, so it cannot be published. Start a pipeline with a new checkpoint.',
       INCOMPATIBLE_SCHEMAS:
         'Add the column to the sink, or change its type. The pipeline then continues automatically.',
       VERSION_LOST: 'The version that this pipeline runs was deleted with its definition.',
@@ -204,7 +206,7 @@ export const pipelines = {
   },
   form: {
     title: 'Start a pipeline',
-    lead: 'A pipeline first copies the current data of the source, then the rows of each new snapshot.',
+    lead: 'A pipeline copies the current data of the source, if you do not begin later, then the rows of each new snapshot.',
     what: 'Type',
     copy: 'Copy a table',
     version: 'Run a version',
@@ -227,6 +229,8 @@ export const pipelines = {
       'A folder under LOCKHOUSE_HOME or the warehouse that no other pipeline uses. A pipeline that starts with an existing checkpoint resumes from it.',
     checkpointKnown: (sink: string) =>
       `A pipeline into ${sink} uses this checkpoint. The new pipeline resumes from it.`,
+    fromHelp: 'For a new checkpoint. An existing checkpoint resumes where it stands.',
+    fromDefault: 'From the beginning, or where the checkpoint stands',
     trigger: 'Trigger interval',
     triggerHelp: 'For example: 500 ms, 5 seconds or 10 min. From 100 ms to 24 h.',
     more: 'Limits and deletes',

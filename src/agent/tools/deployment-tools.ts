@@ -7,6 +7,7 @@ import {
 } from '../../domain/deployments.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { type IntoBranch, intoBranch, type StartFrom, startFrom } from '../../schemas/pipelines.ts'
 import type { DeploymentAnswer } from '../../services/deployments/deployment-views.ts'
 import { requireRoleIn } from '../../services/environments/write-rules.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -24,11 +25,14 @@ const checkpoint = z
   .enum(DEPLOY_CHECKPOINTS)
   .optional()
   .describe(
-    'continue (default): read on where pipelines of the definition stand; resume: also after what others have written into the sink; fresh: read all sources from the beginning, which writes rows again',
+    'continue (default): read on where pipelines of the definition stand; resume: also after what others have written into the sink; fresh: read all sources from the beginning or from `from`, which may write rows again',
   )
+const from = startFrom
+  .optional()
+  .describe('Only with checkpoint fresh: where it begins; beginning is the default, the others read only later rows')
 
 const changeInput = z.strictObject({ definition_id: definitionId, environment })
-const deployInput = changeInput.extend({ checkpoint })
+const deployInput = changeInput.extend({ checkpoint, from, into_branch: intoBranch.optional() })
 const planInput = deployInput.extend({ action: z.enum(DEPLOYMENT_ACTIONS).default('deploy') })
 /** The arguments of a proposed change: exactly this plan, or nothing. */
 const confirmedInput = deployInput.extend({ plan_id: z.string() })
@@ -162,28 +166,37 @@ interface Asked {
   readonly definition_id: string
   readonly environment: RunEnvironment
   readonly checkpoint?: DeployCheckpoint | undefined
+  readonly from?: StartFrom | undefined
+  readonly into_branch?: IntoBranch | undefined
 }
 
 function preview(
-  { action, definition_id: id, environment: place, checkpoint: from }: Asked & { readonly action: DeploymentAction },
+  { action, definition_id: id, environment: place, ...begin }: Asked & { readonly action: DeploymentAction },
   run: ToolRun,
 ): Promise<DeploymentAnswer> {
-  const isFresh = action === 'deploy' && from !== undefined
-  const request = { environment: place, dry_run: true, ...(isFresh ? { checkpoint: from } : {}) }
+  const request = { environment: place, dry_run: true, ...(action === 'deploy' ? givenOf(begin) : {}) }
   return run.services.deployments.change(action, { definitionId: id, request }, contextOf(run))
 }
 
-function confirmedArguments({ definition_id, environment: place, checkpoint: from }: Asked, planId: string) {
+function confirmedArguments({ definition_id, environment: place, ...begin }: Asked, planId: string) {
   const given: Record<string, StoredJson> = { definition_id, environment: place }
-  return { ...given, ...(from === undefined ? {} : { checkpoint: from }), plan_id: planId }
+  return { ...given, ...givenOf(begin), plan_id: planId }
+}
+
+function givenOf({ checkpoint: kind, from: begin, into_branch }: Omit<Asked, 'definition_id' | 'environment'>) {
+  return {
+    ...(kind === undefined ? {} : { checkpoint: kind }),
+    ...(begin === undefined ? {} : { from: begin }),
+    ...(into_branch === undefined ? {} : { into_branch }),
+  }
 }
 
 /** Whether the deployment would change nothing, as the service decides it. */
 function isInPlace(
   { plan, state, running_version_id: running }: DeploymentAnswer,
-  { checkpoint: from }: Asked,
+  { checkpoint: kind }: Asked,
 ): boolean {
-  return from !== 'fresh' && state === 'in_sync' && plan?.would_run?.version_id === running
+  return kind !== 'fresh' && state === 'in_sync' && plan?.would_run?.version_id === running
 }
 
 function refused(answer: DeploymentAnswer): DomainError {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
-import { type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
+import { type StartFrom, type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
 import { requireRoleIn } from '../../services/environments/write-rules.ts'
 import { contextOf } from './change-tools.ts'
 import { visible } from './plan-text.ts'
@@ -77,8 +77,21 @@ async function planStart(request: StartPipelineRequest, { services }: ToolRun): 
   if (sink !== undefined && create !== true) await services.tables.schema(sink)
   const what = version === undefined ? `from ${source ?? ''} into ${sink ?? ''}` : `of version ${version}`
   const when = `every ${request.trigger_interval}, with the checkpoint ${JSON.stringify(request.checkpoint_location)}`
-  const summary = visible(`Start a pipeline ${what}, ${when}`)
+  const summary = visible(`Start a pipeline ${what}, ${when}${firstSteps(request)}`)
   const args = toStoredJson(request)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a request is a JSON object
   return { plan: args, summary, action: { arguments: args as { readonly [key: string]: typeof args } } }
+}
+
+function firstSteps({ from, into_branch: branch }: StartPipelineRequest): string {
+  const begins = from === undefined ? '' : `, reading ${beginText(from)}`
+  return branch === undefined ? begins : `${begins}, writing to the branch ${branch.name} first`
+}
+
+function beginText(from: StartFrom): string {
+  if (from === 'now') return 'only rows that are appended from now on'
+  if (from === 'beginning') return 'from the beginning'
+  return 'snapshot_id' in from
+    ? `only rows after snapshot ${from.snapshot_id}`
+    : `only rows appended after ${from.timestamp}`
 }

@@ -14,6 +14,7 @@ const VALUES: Readonly<Record<FieldSpec['kind'], string | undefined>> = {
   integer: 'NUMBER',
   number: 'NUMBER',
   list: 'A,B',
+  word: 'WORD|JSON',
   flag: undefined,
   json: 'JSON',
 }
@@ -62,6 +63,8 @@ function givenValue(call: Call, option: string, kind: FieldSpec['kind']): unknow
       return text === undefined ? undefined : decimal(text, option)
     case 'list':
       return text?.split(',').map((part) => part.trim())
+    case 'word':
+      return text?.startsWith('{') === true ? parseJson(text, `--${option}`, UsageError) : text
     case 'json':
       return text === undefined ? undefined : parseJson(text, `--${option}`, UsageError)
     default:
@@ -74,7 +77,7 @@ function decimal(text: string, option: string): number {
   return Number(text)
 }
 
-/** Fields of a body that a person writes as options: texts, numbers, flags and lists of texts. */
+/** Fields of a body that a person writes as options: texts, numbers, flags, lists of texts, and words. */
 export function simpleFields({ body }: Endpoint, except: readonly string[]): Readonly<Record<string, FieldSpec>> {
   return Object.fromEntries(
     Object.entries(body).filter(([name, { kind }]) => kind !== 'json' && !except.includes(name)),

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { DeployCheckpoint, DeploymentAction } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
+import type { IntoBranch, StartFrom } from '../../schemas/pipelines.ts'
 import { createDeploymentHistoryStore } from '../../storage/stores/deployments/deployment-history-store.ts'
 import {
   createDeploymentStore,
@@ -21,6 +22,10 @@ export interface NewRollout {
   readonly action: DeploymentAction
   readonly versionId: string | undefined
   readonly checkpoint: DeployCheckpoint
+  /** Where a fresh checkpoint begins. */
+  readonly from?: StartFrom | undefined
+  /** The branch that gets its rows before `main`. */
+  readonly branch?: IntoBranch | undefined
   readonly fingerprint: string | undefined
   readonly startedBy: string
   /** Undefined: the service itself. */
@@ -33,7 +38,7 @@ export async function beginRollout(
   tx: Tx,
   request: NewRollout,
 ): Promise<void> {
-  const { key, id, action, versionId, checkpoint, fingerprint, startedBy, context } = request
+  const { key, id, action, versionId, checkpoint, from, branch, fingerprint, startedBy, context } = request
   const deployments = createDeploymentStore(tx)
   const known = await deployments.find(key)
   if (known?.rollout) throw rolloutInProgress(known)
@@ -45,7 +50,7 @@ export async function beginRollout(
     checkpoint,
     startedBy,
     phaseSinceMs: now.getTime(),
-    ...present({ versionId, fingerprint, requestId: context?.requestId }),
+    ...present({ versionId, from, branch, fingerprint, requestId: context?.requestId }),
   }
   const at = { updatedAt: now.toISOString() }
   const { reason: _, ...kept }: DeploymentRecord = known ?? { ...key, ...at, state: 'none', revision: 0 }

@@ -6,18 +6,22 @@ import { parseTriggerInterval } from '../../domain/pipelines/trigger-interval.ts
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
+import type { IntoBranch, StartFrom } from '../../schemas/pipelines.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
-import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
+import { beginAt, type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
+import { startPositions } from '../../streaming/run/start-positions.ts'
 import { historyWarnings } from '../../streaming/run/start-warnings.ts'
-import { unreadHistory } from '../../streaming/source/history.ts'
+import { type ReadPosition, unreadHistory } from '../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
-import { engineOf } from '../pipelines/pipeline-engine.ts'
+import { engineOf, type PipelineEngineChoice } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
+import { beginOptions, requirePublished } from './plan-begin.ts'
 import { consequencesOf } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
@@ -31,6 +35,10 @@ export interface PlanRequest {
   /** Default: the newest version in the environment, or for a rollback the one that ran before. */
   readonly versionId?: string | undefined
   readonly checkpoint: DeployCheckpoint
+  /** Where a fresh checkpoint begins; undefined: with the current rows. */
+  readonly from?: StartFrom | undefined
+  /** The branch that gets the rows of a fresh checkpoint before `main`. */
+  readonly branch?: IntoBranch | undefined
   readonly user: string
   /** The rollout, which names a new checkpoint. */
   readonly rolloutId: string
@@ -50,7 +58,7 @@ export interface DeploymentPlan {
   readonly previous: PipelineRecord | undefined
   /** Undefined for an undeployment, and with problems. */
   readonly planned: PlannedRun | undefined
-  /** Where the planned sources stand now; undefined for those that are read from the beginning. */
+  /** Where the planned sources stand now, or begin as requested; undefined for those of which all current rows are read. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
   /** Rows of the sources that the sink has already; undefined for an undeployment, and when there are none. */
   readonly known: KnownRows | undefined
@@ -68,7 +76,7 @@ export function isLive({ state }: Pick<PipelineRecord, 'state'>): boolean {
 
 /**
  * Plans a deployment; changes nothing. What keeps the version from running is in `problems`. Throws `CONFLICT` when there
- * is nothing to deploy, to undeploy or to roll back to.
+ * is nothing to deploy, to undeploy or to roll back to, and `UNPROCESSABLE` with the field for an impossible `from` or branch.
  */
 export async function planDeployment(deps: PlanDeps, request: PlanRequest): Promise<DeploymentPlan> {
   const { key, action } = request
@@ -160,6 +168,8 @@ async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
     const old = previous && (await readOldProgress(deps, previous))
     return await planCompiled(deps, { ...run, compiled, old })
   } catch (error) {
+    if (error instanceof DomainError && error.fields?.some(({ path }) => /^(from|into_branch)\b/.test(path)))
+      throw error
     return { ...NO_RUN, problems: [problemOf(error)], consequences: [] }
   }
 }
@@ -170,56 +180,111 @@ interface CompiledRun extends RunRequest {
 }
 
 async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPart> {
-  const { request, previous, compiled, old, settings } = run
+  const { request, previous, compiled, old } = run
   const sources = await Promise.all(compiled.sources.map((name) => atNode(compiled, name, () => load(deps, name))))
   const sink = await atNode(compiled, compiled.sink, () => load(deps, compiled.sink))
-  const { definitionId, environment } = request.key
+  const { definitionId } = request.key
   const { checkpoint } = request
-  const starts = await startPoints(deps.pipelines, { checkpoint, definitionId, sources, sink, previous, old })
+  const begin = await beginningOf(deps, run, sources)
+  const points = { checkpoint, definitionId, sources, sink, previous, old, begin }
+  const starts = await startPoints(deps.pipelines, points)
   const { isSameCheckpoint, known, offsets } = starts
   const undecided = await problemIn(() =>
     atNode(compiled, compiled.sink, async () => requireDecided(known, compiled.sink)),
   )
   if (undecided !== undefined) return { ...NO_RUN, known, problems: [undecided], consequences: [] }
-  const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
-  const location = isSameCheckpoint && previous ? previous.checkpointLocation : folder
-  const checked = await checkStart(
-    { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
-    {
-      sources: compiled.sources,
-      sink: compiled.sink,
-      checkpointLocation: location,
-      createSinkTable: false,
-      query: compiled.query,
-    },
-  )
+  requirePublished(previous, { old, isCarried: !isSameCheckpoint && checkpoint !== 'fresh' })
+  const checked = await checkRun(deps, run, { isSameCheckpoint, begin })
   await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && offsets[at] === undefined)
-  const { engine: chosen, warnings: choice } = await engineOf(deps.spark, {
-    requested: settings.engine,
-    catalogName: deps.catalog.current().name,
-    now: deps.now(),
-    checked,
-    query: compiled.query,
-    onDelete: previous?.options.onDelete ?? 'fail',
-  })
+  const { engine: chosen, warnings: choice } = await chosenEngine(deps, run, { isSameCheckpoint, checked })
   const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
   const pipeline = isSameCheckpoint ? started : { ...started, warnings }
-  const sinkUuid = sink.metadata.tableUuid
-  const planned = { pipeline, isSameCheckpoint, sources: starts.sources, sinkUuid }
+  const planned = { pipeline, isSameCheckpoint, sources: starts.sources, sinkUuid: sink.metadata.tableUuid }
+  const change = { planned, previous, old, known, isFresh: checkpoint === 'fresh', begin }
   return {
     planned,
     offsets,
     known,
     problems: [],
-    consequences: [...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh' }), ...warnings],
+    consequences: [...consequencesOf(change), ...warnings],
     tables: [
       ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
       ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),
+      ...fixedStarts(run, begin),
     ],
   }
+}
+
+/** The positions that matter for a plan; those of `now` follow the sources. */
+function fixedStarts({ request: { from } }: CompiledRun, begin: readonly ReadPosition[] = []): readonly string[] {
+  return from === 'now' ? [] : begin.map(({ offset }) => String(offset.snapshotId))
+}
+
+function onDeleteOf({ previous }: CompiledRun): 'fail' | 'skip' {
+  return previous?.options.onDelete ?? 'fail'
+}
+
+/** Where a fresh checkpoint begins, if that was requested; undefined: with the current rows. */
+async function beginningOf(
+  deps: PlanDeps,
+  run: CompiledRun,
+  sources: readonly Table[],
+): Promise<readonly ReadPosition[] | undefined> {
+  const { from } = run.request
+  const { reads } = run.compiled.query
+  return from && startPositions({ from, sources, onDelete: onDeleteOf(run), reads, now: deps.now() })
+}
+
+interface RunStart {
+  readonly isSameCheckpoint: boolean
+  readonly begin: readonly ReadPosition[] | undefined
+}
+
+async function checkRun(
+  deps: PlanDeps,
+  run: CompiledRun,
+  { isSameCheckpoint, begin }: RunStart,
+): Promise<CheckedStart> {
+  const { request, previous, compiled, settings } = run
+  const { definitionId, environment } = request.key
+  const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
+  const checked = await checkStart(
+    { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
+    {
+      sources: compiled.sources,
+      sink: compiled.sink,
+      checkpointLocation: isSameCheckpoint && previous ? previous.checkpointLocation : folder,
+      createSinkTable: false,
+      query: compiled.query,
+      branch: request.branch,
+    },
+  )
+  return beginAt(checked, isSameCheckpoint ? previous?.options.start?.map(fromStoredPosition) : begin)
+}
+
+interface CheckedPoints {
+  readonly isSameCheckpoint: boolean
+  readonly checked: CheckedStart
+}
+
+function chosenEngine(
+  deps: PlanDeps,
+  run: CompiledRun,
+  { isSameCheckpoint, checked }: CheckedPoints,
+): Promise<PipelineEngineChoice> {
+  const { request, previous, compiled, settings } = run
+  return engineOf(deps.spark, {
+    requested: settings.engine,
+    catalogName: deps.catalog.current().name,
+    now: deps.now(),
+    checked,
+    query: compiled.query,
+    branch: isSameCheckpoint ? previous?.options.branch : request.branch,
+    onDelete: onDeleteOf(run),
+  })
 }
 
 async function load({ catalog }: PlanDeps, name: string): Promise<Table> {
@@ -307,6 +372,7 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
       createSinkTable: false,
       maxFilesPerBatch: settings.maxFilesPerBatch,
       maxBytesPerBatch: settings.maxBytesPerBatch,
+      ...(isSameCheckpoint && previous ? beginOptions(previous.options) : beginOptions(request)),
     },
     desiredState: 'running',
     state: 'starting',
@@ -339,6 +405,8 @@ function fingerprintOf({ previous, version, basis, run, request }: Fingerprinted
     canonicalJson({
       action: request.action,
       checkpoint: request.checkpoint,
+      from: request.from ?? null,
+      branch: request.branch ? [request.branch.name, request.branch.publish] : [],
       pipeline: previous ? [previous.id, previous.runId, isLive(previous)] : [],
       version: version ? [version.id, version.contentHash] : [],
       newest: basis.newestVersionId,

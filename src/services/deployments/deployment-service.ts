@@ -40,7 +40,7 @@ import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 export interface DeploymentRequest {
   readonly definitionId: string
   readonly request: ChangeDeploymentRequest &
-    Pick<DeployRequest, 'checkpoint'> &
+    Pick<DeployRequest, 'checkpoint' | 'from' | 'into_branch'> &
     Pick<RollbackDeploymentRequest, 'rollout_id'>
 }
 
@@ -103,6 +103,7 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   const { action, definitionId, request, context } = change
   const key: DeploymentKey = { definitionId, environment: request.environment }
   await requireDefinition(deps.stores, definitionId)
+  requireFresh(request)
   if (request.dry_run !== true) requireDeployer(key, context)
   const known = await deps.deployments.find(key)
   requireRollout(known, request)
@@ -113,8 +114,9 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
     return answerOf(deps, key)
   }
   const id = deps.newId('dep')
-  const checkpoint = request.checkpoint ?? 'continue'
-  const plan = await planDeployment(deps, { key, action, checkpoint, user: context.caller.user, rolloutId: id })
+  const { from, into_branch: branch, checkpoint = 'continue' } = request
+  const begin = { checkpoint, from, branch }
+  const plan = await planDeployment(deps, { key, action, ...begin, user: context.caller.user, rolloutId: id })
   if (request.plan_id !== undefined) await requirePlan(deps, { ...change, planId: request.plan_id, plan })
   if (request.dry_run === true) return previewOf(deps, { ...change, plan, key })
   requireNoProblems(plan)
@@ -125,7 +127,7 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
       id,
       action,
       versionId: plan.version?.id,
-      checkpoint,
+      ...begin,
       fingerprint: request.plan_id === undefined ? undefined : plan.fingerprint,
       startedBy: context.caller.user,
       context,
@@ -142,6 +144,12 @@ function requireRollout(
 ): void {
   if (id === undefined || (known?.rollout?.id === id && known.rollout.phase === 'watching')) return
   throw new DomainError('CONFLICT', `the rollout ${id} is not being watched any more: nothing was rolled back`)
+}
+
+function requireFresh({ checkpoint, from, into_branch: branch }: DeploymentRequest['request']): void {
+  if (checkpoint === 'fresh') return
+  const path = from === undefined ? branch && 'into_branch' : 'from'
+  if (path !== undefined) throw fieldRefusal('INVALID_REQUEST', [{ path, message: 'needs checkpoint "fresh"' }])
 }
 
 function requireDeployer({ environment }: DeploymentKey, { caller }: RequestContext): void {
@@ -184,18 +192,26 @@ interface PlanCheck extends Change {
   readonly plan: DeploymentPlan
 }
 
+/** What a plan was asked for, so that it is carried out only for the same request. */
+function askedOf(
+  action: DeploymentAction,
+  { checkpoint = 'continue', from, into_branch: branch }: DeploymentRequest['request'],
+) {
+  return { action, checkpoint, ...(from === undefined ? {} : { from }), ...(branch === undefined ? {} : { branch }) }
+}
+
 const PLAN_KIND = 'deployment'
 
 async function requirePlan(deps: DeploymentServiceDeps, { planId, plan, ...change }: PlanCheck): Promise<void> {
   const { action, definitionId, request } = change
   const stored = await deps.plans.find(planId, deps.now())
   const place = placeKey({ definitionId, environment: request.environment })
-  const asked = { action, checkpoint: request.checkpoint ?? 'continue' }
+  const asked = askedOf(action, request)
   if (stored?.kind !== PLAN_KIND || stored.table !== place) {
     throw new DomainError('NOT_FOUND', `no plan ${planId} to ${action} ${place}; plans are kept for 24 hours`)
   }
   if (JSON.stringify(stored.request) !== JSON.stringify(asked)) {
-    const message = 'must be of a plan for the same action and checkpoint'
+    const message = 'must be of a plan for the same action, checkpoint, from and into_branch'
     throw fieldRefusal('INVALID_REQUEST', [{ path: 'plan_id', message }])
   }
   if (stored.baseMetadataLocation === plan.fingerprint) return
@@ -221,7 +237,7 @@ async function previewOf(deps: DeploymentServiceDeps, planned: Planned): Promise
     kind: PLAN_KIND,
     table: placeKey(key),
     baseMetadataLocation: plan.fingerprint,
-    request: { action, checkpoint: request.checkpoint ?? 'continue' },
+    request: askedOf(action, request),
     plan: {},
     createdBy: context.caller.user,
     createdAt: now.toISOString(),

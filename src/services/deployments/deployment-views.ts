@@ -6,7 +6,7 @@ import type { DeploymentPlace, DeploymentRecord } from '../../storage/stores/dep
 import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
-import { describeOffset } from '../../streaming/source/offset.ts'
+import { describeOffset, isStart } from '../../streaming/source/offset.ts'
 import type { DeploymentPlan } from './deployment-plan.ts'
 
 export type DeploymentView = Wire<typeof deployment>
@@ -81,8 +81,8 @@ export function planView(plan: DeploymentPlan, running: VersionSummary | undefin
       const continues = planned?.isSameCheckpoint === true || carriedFrom !== undefined || resumedFrom !== undefined
       return {
         table,
-        starts: continues ? 'continues' : 'beginning',
-        offset: offset === undefined || !continues ? null : describeOffset(offset),
+        starts: continues ? 'continues' : offset === undefined || isStart(offset) ? 'beginning' : 'later',
+        offset: offset === undefined || isStart(offset) ? null : describeOffset(offset),
       }
     }),
     problems: plan.problems.map(({ nodeId, blockedBy, ...problem }) => ({

@@ -2,7 +2,9 @@ import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { committedOffsets } from '../../streaming/recovery/committed-offsets.ts'
+import { withStart } from '../../streaming/run/start-positions.ts'
 import { readSinkState } from '../../streaming/sink/progress.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { PlanDeps } from './deployment-deps.ts'
@@ -13,6 +15,8 @@ export interface OldProgress {
   readonly sinkUuid: string
   /** Undefined for a source of which nothing was read. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
+  /** The branch of the sink that has its rows; undefined: `main`. */
+  readonly branch: string | undefined
 }
 
 /**
@@ -24,16 +28,21 @@ export async function readOldProgress(
   pipeline: PipelineRecord,
 ): Promise<OldProgress> {
   const { sources, sinkTable, checkpointLocation, queryId } = pipeline
-  const state = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
+  const found = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
+  const state = withStart(found, pipeline.options.start?.map(fromStoredPosition))
   const load = (name: string): Promise<Table | undefined> => loadIfPresent(catalog.current(), name)
   const sink = await load(sinkTable)
-  const sinkUuid = state.owner?.sink.uuid ?? sink?.metadata.tableUuid ?? ''
+  const sinkUuid = state.owner?.sink.uuid ?? uuidOf(sink)
   const isSameSink = sink !== undefined && sink.metadata.tableUuid === sinkUuid
   const sinkState = isSameSink
     ? readSinkState(sink.metadata, queryId)
     : { lastBatch: state.lastCommit ?? -1, runId: undefined, progress: undefined }
   const owned = state.owner?.sources.map(({ uuid }) => uuid)
-  const sourceUuids =
-    owned ?? (await Promise.all(sources.map(async (name) => (await load(name))?.metadata.tableUuid ?? '')))
-  return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState) }
+  const sourceUuids = owned ?? (await Promise.all(sources.map(async (name) => uuidOf(await load(name)))))
+  const branch = sinkState.progress?.branch?.name
+  return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState), branch }
+}
+
+function uuidOf(table: Table | undefined): string {
+  return table?.metadata.tableUuid ?? ''
 }

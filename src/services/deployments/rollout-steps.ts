@@ -50,6 +50,8 @@ async function validate(deps: RolloutDeps, record: RollingOut): Promise<StepResu
       action: rollout.action,
       versionId: rollout.versionId,
       checkpoint: rollout.checkpoint,
+      from: rollout.from,
+      branch: rollout.branch,
       user: rollout.startedBy,
       rolloutId: rollout.id,
       isRollingOut: true,
@@ -166,18 +168,22 @@ async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: Pla
   const { pipeline, isSameCheckpoint } = planned
   if (!isSameCheckpoint) await carryOffsets(deps, rollout)
   const checked = await checkPlanned(deps, planned)
+  const start = checked.start && toStoredPositions(pipeline.sources, checked.start)
   const stored = await deps.pipelines.find(pipeline.id)
   return {
     ...pipeline,
     startedAt: deps.now().toISOString(),
-    positions: stored?.positions ?? toStoredPositions(pipeline.sources, checked.positions),
+    options: { ...pipeline.options, ...(start ? { start } : {}) },
+    positions: stored?.positions ?? start ?? toStoredPositions(pipeline.sources, checked.positions),
     ...(stored?.progress === undefined ? {} : { progress: stored.progress }),
     warnings: stored?.warnings ?? pipeline.warnings,
   }
 }
 
+/** Checks a start; a fresh checkpoint begins as requested, and the old pipeline has stopped, so that `now` is now. */
 async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<CheckedStart> {
-  const { pipeline, sources, sinkUuid } = planned
+  const { pipeline, sources, sinkUuid, isSameCheckpoint } = planned
+  const { from, onDelete } = pipeline.options
   const { definitionId = '', versionId = '', environment = 'development', createdBy: user } = pipeline
   const { compiled, problems } = await deps.compile({ definitionId, versionId, environment, user })
   if (compiled === undefined) throw new DomainError('UNPROCESSABLE', problems[0]?.message ?? 'the version cannot run')
@@ -189,6 +195,7 @@ async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<Che
       checkpointLocation: pipeline.checkpointLocation,
       createSinkTable: false,
       query: compiled.query,
+      begin: from && !isSameCheckpoint ? { from, onDelete, now: deps.now() } : undefined,
     },
   )
   const now = [...checked.sources, ...(checked.sink ? [checked.sink] : [])].map(stampOf)

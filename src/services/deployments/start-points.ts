@@ -4,6 +4,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PlannedSource } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { ReadPosition } from '../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { OldProgress } from './old-progress.ts'
 import { type FedSource, isFurther, sinkFeeds } from './sink-feeds.ts'
@@ -24,7 +25,7 @@ export interface KnownRows {
 export interface StartPoints {
   readonly isSameCheckpoint: boolean
   readonly sources: readonly PlannedSource[]
-  /** Undefined for a source that is read from the beginning. */
+  /** Undefined for a source of which all current rows are read. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
   /** Undefined when no earlier pipeline has read the sources into the sink. */
   readonly known: KnownRows | undefined
@@ -37,6 +38,8 @@ export interface StartRequest {
   readonly sink: Table
   readonly previous: PipelineRecord | undefined
   readonly old: OldProgress | undefined
+  /** Where a fresh checkpoint begins, one position per source; undefined: with the current rows. */
+  readonly begin: readonly ReadPosition[] | undefined
 }
 
 /**
@@ -64,11 +67,13 @@ export async function startPoints(pipelines: Pick<PipelineStore, 'find'>, reques
     const isBehind = feed !== undefined && isFurther(table.metadata, feed.offset, carried?.offset)
     return isBehind ? { source: { resumedFrom: feed.queryId }, offset: feed.offset } : carried
   })
-  const repeated = fed.filter((_, at) => starts[at] === undefined)
+  const repeated = fed.map((one, at) =>
+    starts[at] === undefined && isReadAgain(sources[at], one, request.begin?.[at]) ? one : undefined,
+  )
   return {
     isSameCheckpoint: false,
     sources: sources.map((table, at) => ({ ...namedSource(table), ...starts[at]?.source })),
-    offsets: starts.map((start) => start?.offset),
+    offsets: starts.map((start, at) => start?.offset ?? request.begin?.[at]?.offset),
     known: knownRows(request, fed, repeated),
   }
 }
@@ -96,13 +101,24 @@ function carriedStart({ metadata }: Table, old: OldProgress | undefined): Start 
   return offset === undefined ? undefined : { source: { carriedFrom: at }, offset }
 }
 
+/** Whether rows that a pipeline has read are read again from a start; of several pipelines that is not known. */
+function isReadAgain(table: Table | undefined, fed: FedSource | undefined, start: ReadPosition | undefined): boolean {
+  if (table === undefined || start === undefined) return true
+  const { snapshotId } = start.offset
+  const read = fed?.feed?.offset
+  if (read === undefined) return snapshotId !== table.metadata.currentSnapshotId
+  const isAtEnd = start.isComplete && read.snapshotId === snapshotId
+  return !isAtEnd && isFurther(table.metadata, read, start.offset)
+}
+
 /** `repeated`: what the sink has of sources that would be read from the beginning. */
 function knownRows(
-  { checkpoint, sources }: StartRequest,
+  { checkpoint, sources, begin }: StartRequest,
   fed: readonly (FedSource | undefined)[],
   repeated: readonly (FedSource | undefined)[],
 ): KnownRows | undefined {
   const again = repeated.filter((one) => one !== undefined)
+  if (begin !== undefined && again.length === 0) return undefined
   const shown = again.length > 0 ? again : fed.filter((one) => one !== undefined)
   if (shown.length === 0) return undefined
   const tables = sources.filter((_, at) => shown.some((one) => one === fed[at]))

@@ -36,11 +36,13 @@ export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, inpu
     triggerInterval: request.trigger_interval,
     triggerMs: input.triggerMs,
     engine: input.engine,
-    options: optionsOf(request, input.modes),
+    options: { ...optionsOf(request, input.modes), ...beginOf(input) },
     desiredState: 'running',
     state: 'starting',
     warnings: checked.warnings,
-    positions: known?.positions ?? toStoredPositions(input.sources, checked.positions),
+    positions:
+      (request.from === undefined ? known?.positions : undefined) ??
+      toStoredPositions(input.sources, checked.positions),
     ...(known?.progress === undefined ? {} : { progress: known.progress }),
     ...(version ? originOf(version) : {}),
     startedAt: now,
@@ -64,6 +66,23 @@ function identityOf(
 ): Pick<PipelineRecord, 'id' | 'createdBy' | 'createdAt'> {
   if (known) return { id: known.id, createdBy: known.createdBy, createdAt: known.createdAt }
   return { id: deps.newId('pipe'), createdBy: user, createdAt: now }
+}
+
+/** Where the pipeline begins to read and to write: as requested, else as before. */
+function beginOf({
+  request,
+  checked,
+  sources,
+  known,
+}: NewPipeline): Pick<PipelineOptions, 'from' | 'start' | 'branch'> {
+  const from = request.from ?? known?.options.from
+  const { start } = checked
+  const branch = request.into_branch ?? known?.options.branch
+  return {
+    ...(from ? { from } : {}),
+    ...(start ? { start: toStoredPositions(sources, start) } : {}),
+    ...(branch ? { branch } : {}),
+  }
 }
 
 function optionsOf(request: StartPipelineRequest, modes: CopyModes | undefined): PipelineOptions {

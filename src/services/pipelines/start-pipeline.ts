@@ -1,7 +1,7 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
-import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import type { StartFrom, StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
@@ -12,7 +12,8 @@ import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
 import { copyQuery } from '../../streaming/query/copy-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
-import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
+import { beginAt, type CheckedStart, checkStart, createSink, refuse } from '../../streaming/run/start-checks.ts'
+import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
 import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/write-rules.ts'
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
@@ -35,23 +36,14 @@ export async function startPipeline(
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
-  const { engine, checkpointIo } = deps
   const modes = requestedModes(asked, version)
   const query = version?.query ?? copyQuery(modes)
-  const checked = await checkStart(
-    { catalog, engine, checkpointIo, roots: deps.roots() },
-    {
-      sources,
-      sink: request.sink_table,
-      checkpointLocation: request.checkpoint_location,
-      createSinkTable: request.create_sink_table ?? false,
-      query,
-    },
-  )
+  const found = await checkRequested(deps, { request, sources, query })
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
-  const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  const known = await requireFree(deps.store, request, { sources, location: found.checkpointLocation })
+  const checked = request.from === undefined ? beginAsBefore(found, known) : found
   requireSameModes(asked, known)
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
@@ -65,6 +57,34 @@ export async function startPipeline(
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+interface RequestedStart {
+  readonly request: StartPipelineRequest & { readonly sink_table: string }
+  readonly sources: readonly string[]
+  readonly query: BatchQuery
+}
+
+function checkRequested(deps: PipelineServiceDeps, { request, sources, query }: RequestedStart): Promise<CheckedStart> {
+  const { engine, checkpointIo } = deps
+  const { from, on_delete: onDelete = 'fail' } = request
+  return checkStart(
+    { catalog: deps.catalog.current(), engine, checkpointIo, roots: deps.roots() },
+    {
+      sources,
+      sink: request.sink_table,
+      checkpointLocation: request.checkpoint_location,
+      createSinkTable: request.create_sink_table ?? false,
+      query,
+      branch: request.into_branch,
+      begin: from && { from, onDelete, now: deps.now() },
+    },
+  )
+}
+
+/** A pipeline that was stopped before it began still begins where it was to begin. */
+function beginAsBefore(checked: CheckedStart, known: PipelineRecord | undefined): CheckedStart {
+  return beginAt(checked, known?.options.start?.map(fromStoredPosition))
 }
 
 interface EngineInput {
@@ -84,6 +104,7 @@ async function chooseFor(deps: PipelineServiceDeps, input: EngineInput): Promise
     now: deps.now(),
     checked,
     query,
+    branch: request.into_branch ?? known?.options.branch,
     onDelete: request.on_delete ?? 'fail',
   })
 }
@@ -183,6 +204,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
         source_table: sources.join(', '),
         sink_table: sinkTable,
         ...writeDetails(pipeline.options),
+        ...(pipeline.options.from === undefined ? {} : { from: fromText(pipeline.options.from) }),
         ...(pipeline.versionId === undefined ? {} : { version_id: pipeline.versionId }),
         ...(pipeline.environment === undefined ? {} : { environment: pipeline.environment }),
       }
@@ -205,6 +227,10 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
 function writeDetails({ read, write }: PipelineRecord['options']): Readonly<Record<string, string>> {
   if (write === undefined || write.mode === 'append') return read === 'changes' ? { read } : {}
   return { read: read ?? 'appends', write: write.mode, key: write.key.join(', ') }
+}
+
+function fromText(from: StartFrom): string {
+  return typeof from === 'string' ? from : JSON.stringify(from)
 }
 
 /** Refuses a version that left its environment while the start was checked. */

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
-import type { PipelineProgress } from '../../schemas/pipelines.ts'
+import type { IntoBranch, PipelineProgress, StartFrom } from '../../schemas/pipelines.ts'
 import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
 import { decodeOptional } from '../nullable.ts'
 import type { PipelineState, StateTables, StreamingPipelinesTable } from '../schema.ts'
@@ -29,6 +29,12 @@ export interface PipelineOptions {
   readonly createSinkTable: boolean
   readonly maxFilesPerBatch: number
   readonly maxBytesPerBatch: number
+  /** Where reading begins, as requested; absent: it was not. */
+  readonly from?: StartFrom
+  /** The positions that follow from `from`, one per source; absent: with the current rows. */
+  readonly start?: readonly StoredPosition[]
+  /** The branch that gets the rows before `main`; absent: none. */
+  readonly branch?: IntoBranch
 }
 
 /** What runs a pipeline. */

@@ -77,11 +77,7 @@ export class Checkpoint {
   async read(sourceCount: number): Promise<CheckpointState> {
     const queryId = await this.#readJson('metadata', (json) => requireString(json, 'id', 'metadata'))
     const owner = await this.#readJson(OWNER_FILE, readOwner)
-    const initial = await Promise.all(
-      Array.from({ length: sourceCount }, (_, source) =>
-        this.#readText(initialFile(source)).then((text) => text && parseOffset(text.trim(), initialFile(source))),
-      ),
-    )
+    const initial = await Promise.all(Array.from({ length: sourceCount }, (_, source) => this.#readInitial(source)))
     const batches = await this.#numbers('offsets')
     const commits = await this.#numbers('commits')
     const last = batches.at(-1)
@@ -90,7 +86,7 @@ export class Checkpoint {
     return {
       queryId,
       owner,
-      initial: initial.map((offset) => offset || undefined),
+      initial,
       latest,
       previous: hasPrevious ? await this.#readBatch(last - 1, sourceCount) : undefined,
       lastCommit: commits.at(-1),
@@ -113,9 +109,10 @@ export class Checkpoint {
     await this.#io.write(`${this.location}/${OWNER_FILE}`, encode(stringifyJson(json)))
   }
 
-  /** Records where reading of a source began. */
-  async writeInitial(source: number, offset: StreamingOffset): Promise<void> {
-    await this.#createOnce(initialFile(source), formatOffset(offset))
+  /** Records where reading of a source began. Returns what is recorded: another process may have been earlier. */
+  async writeInitial(source: number, offset: StreamingOffset): Promise<StreamingOffset> {
+    const isNew = await this.#createOnce(initialFile(source), formatOffset(offset))
+    return isNew ? offset : ((await this.#readInitial(source)) ?? offset)
   }
 
   /**
@@ -205,11 +202,20 @@ export class Checkpoint {
     }
   }
 
-  async #createOnce(name: string, text: string): Promise<void> {
+  /** Undefined where reading has not begun; also for an empty file, which a writer may have left that was stopped. */
+  async #readInitial(source: number): Promise<StreamingOffset | undefined> {
+    const text = await this.#readText(initialFile(source))
+    return text ? parseOffset(text.trim(), initialFile(source)) : undefined
+  }
+
+  /** Whether the file was created: false if it exists. */
+  async #createOnce(name: string, text: string): Promise<boolean> {
     try {
       await this.#io.create(`${this.location}/${name}`, encode(text))
+      return true
     } catch (error) {
       if (!isIcebergError(error, 'FILE_EXISTS')) throw error
+      return false
     }
   }
 }

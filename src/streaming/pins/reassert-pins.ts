@@ -25,6 +25,11 @@ export async function pinIdle(
   })
 }
 
+/** Pins the sources of a pipeline that is about to read older snapshots, before its first batch waits for its turn. */
+export async function pinStart(pins: PinKeeper | undefined, record: PipelineRecord): Promise<void> {
+  if (record.options.start !== undefined && record.progress === undefined) await pinIdle(pins, record)
+}
+
 /**
  * Regularly restores missing pins of pipelines that do not run: a writer that ignores retention (PyIceberg 0.12) resets
  * that of `main` with each of its commits.

@@ -136,13 +136,16 @@ async function fromSink(request: RecoverRequest, state: CheckpointState, sink: S
   return { positions, nextBatch: batchId + 1, sinkBatch: batchId, pending: undefined, awaiting, sink }
 }
 
-/** Starts with all rows of the sources. */
+/** Starts where the pipeline was asked to, else with all rows of the sources. The checkpoint has it before anything is read. */
 async function fromBeginning(request: RecoverRequest, state: CheckpointState, sink: SinkState): Promise<Recovered> {
+  const { checkpoint, spec } = request
   const positions: ReadPosition[] = []
   for (const [source, table] of request.sources.entries()) {
-    const offset = state.initial[source] ?? backfillOffset(table)
-    if (!isStart(offset)) await request.checkpoint.writeInitial(source, offset)
-    positions.push({ offset, isComplete: false })
+    const start = spec.start?.[source]
+    const wanted = state.initial[source] ?? start?.offset ?? backfillOffset(table)
+    const offset = isStart(wanted) ? wanted : await checkpoint.writeInitial(source, wanted)
+    const isComplete = start !== undefined && sameOffset(start.offset, offset) && start.isComplete
+    positions.push({ offset, isComplete, footprint: footprintOf(table.metadata, offset.snapshotId) })
   }
   requireFirst(request.spec, positions)
   const awaiting = positions.map(({ offset }, source) => isStart(offset) && state.initial[source] === undefined)
@@ -157,7 +160,7 @@ export function backfillOffset({ metadata }: Table): StreamingOffset {
 }
 
 async function complete(
-  { planners, sources }: RecoverRequest,
+  { spec, planners, sources }: RecoverRequest,
   offsets: readonly StreamingOffset[],
   { progress }: SinkState,
 ): Promise<ReadPosition[]> {
@@ -167,8 +170,8 @@ async function complete(
     const planner = planners[source]
     if (table === undefined || planner === undefined)
       throw mismatch('the checkpoint has more sources than the pipeline')
-    const stored = progress?.positions[source]
-    const known = stored !== undefined && sameOffset(stored.offset, offset) ? stored : undefined
+    const stored = [progress?.positions[source], spec.start?.[source]]
+    const known = stored.find((one) => one !== undefined && sameOffset(one.offset, offset))
     const wasComplete = known?.isComplete ?? false
     const isComplete = wasComplete || (await planner.isComplete({ table, start: { offset, isComplete: wasComplete } }))
     const footprint = known?.footprint ?? footprintOf(table.metadata, offset.snapshotId)

@@ -23,6 +23,8 @@ export interface RunEvents {
   /** The run reads from its current position; also called after it recovered from an error. */
   onRunning(positions: readonly ReadPosition[], isCaughtUp: boolean): Promise<void>
   onBatch(progress: BatchProgress, positions: readonly ReadPosition[], skippedSnapshots: number): Promise<void>
+  /** The rows of its branch have come to `main` after the last batch. */
+  onPublished(): Promise<void>
   onIdle(progress: BatchProgress): void
   /** The run will retry after a delay. */
   onDegraded(error: PipelineError, cause: unknown, failures: number): Promise<void>

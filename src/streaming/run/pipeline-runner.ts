@@ -1,6 +1,6 @@
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { withoutSecrets } from '../graph/hide-secrets.ts'
-import { type BatchProgress, IDLE_PROGRESS_MS, idleProgress } from '../sink/batch-progress.ts'
+import { type BatchProgress, IDLE_PROGRESS_MS, idleProgress, onceOnMain } from '../sink/batch-progress.ts'
 import type { BatchSlots } from './batch-slots.ts'
 import { describePipelineError, LeaseLost, Overtaken, PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineRun, RunEnd, RunEvents } from './pipeline-run.ts'
@@ -33,7 +33,7 @@ export class PipelineRunner implements PipelineRun {
   /** Batches in a row that exceeded a limit. */
   #overLimit = 0
   #isRunning = false
-  #lastProgress: { readonly progress: BatchProgress; toldAt: number } | undefined
+  #lastProgress: { progress: BatchProgress; toldAt: number } | undefined
 
   constructor(deps: RunnerDeps, spec: PipelineSpec) {
     this.#deps = deps
@@ -94,6 +94,9 @@ export class PipelineRunner implements PipelineRun {
       this.#overLimit = 0
       this.#lastProgress = { progress: result.progress, toldAt: performance.now() }
       await events.onBatch(result.progress, session.positions, result.skippedSnapshots)
+    } else if (result.isPublished) {
+      if (this.#lastProgress) this.#lastProgress.progress = onceOnMain(this.#lastProgress.progress)
+      await events.onPublished()
     } else this.#tellIdle()
   }
 

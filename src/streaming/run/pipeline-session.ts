@@ -13,6 +13,7 @@ import { PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { backfillOffset, countsByAge, type Recovered, recover, stampOf } from '../recovery/recover.ts'
 import { type CommittedBatch, NO_OUTPUT, outputBatch } from '../sink/output-batch.ts'
+import { publishBranch } from '../sink/publish.ts'
 import type { SinkProgress } from '../sink/progress.ts'
 import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
 import type { OnDelete, ReadPosition } from '../source/history.ts'
@@ -32,7 +33,11 @@ export interface SessionDeps {
 
 /** The result of a trigger. */
 export type StepResult =
-  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'idle'
+      /** Whether the rows of a branch have come to `main`. */
+      readonly isPublished: boolean
+    }
   | {
       readonly kind: 'batch'
       readonly progress: BatchProgress
@@ -66,6 +71,8 @@ export class PipelineSession {
   #nextBatch = 0
   #sinkBatch = -1
   #pending: LoggedBatch | undefined
+  /** The branch that gets the rows until it is published; undefined: `main`. */
+  #branch: string | undefined
   #pairs: readonly ColumnPair[] = []
   #fitted: { readonly key: string; readonly batch: FittedBatch['compiled'] } | undefined
   /** The sources as they were when everything in them was read; nothing is planned while they are unchanged. */
@@ -106,19 +113,23 @@ export class PipelineSession {
     const startedAt = this.#deps.now()
     const watch = new Stopwatch()
     const sources = await this.#sources()
-    if (this.#pending === undefined && this.#isDrained(sources)) return { kind: 'idle' }
+    if (this.#pending === undefined && this.#isDrained(sources)) return { kind: 'idle', isPublished: false }
     const planned = await watch.time('latest_offset', () => this.#plan(sources))
     const moved = planned.batches.some(({ end }, at) => !isSame(end, planned.starts[at]))
     if (!moved && this.#pending === undefined) {
+      const isPublished = await this.#publish(signal)
       this.#drained = sources
-      return { kind: 'idle' }
+      return { kind: 'idle', isPublished }
     }
     await watch.time('wal_commit', () => this.#log(planned))
     const output = await this.#commit(planned, { watch, signal })
     await watch.time('commit_offsets', () => this.#checkpoint.commitBatch(planned.batchId))
     const hasMore = planned.batches.some((batch) => batch.hasMore)
     this.#advance(planned, output)
-    if (!hasMore) this.#drained = sources
+    if (!hasMore) {
+      await this.#publish(signal)
+      this.#drained = sources
+    }
     const progress = await this.#describe(planned, output, { startedAt, watch })
     this.#triggeredAt = startedAt.getTime()
     const skippedSnapshots = planned.batches.reduce((sum, batch) => sum + batch.skippedSnapshots, 0)
@@ -132,6 +143,21 @@ export class PipelineSession {
     this.#pending = pending
     this.#awaiting = awaiting
     this.#pairs = sink.progress?.pairs ?? []
+    this.#branch = sink.lastBatch < 0 ? this.#spec.branch?.name : sink.progress?.branch?.name
+  }
+
+  /** Publishes the branch when everything is read and that was requested; its state in the sink says whether there is one. */
+  async #publish(signal: AbortSignal): Promise<boolean> {
+    const { branch, queryId, runId } = this.#spec
+    if (this.#branch === undefined || this.#sinkBatch < 0 || branch?.publish !== 'when_caught_up') return false
+    const { catalog, tables, checkLease } = this.#deps
+    const sink = await tables.current(this.#spec.sink)
+    const publication = { catalog: catalog(), sink, queryId, runId, lastBatch: this.#sinkBatch, checkLease, signal }
+    const outcome = await publishBranch(publication)
+    if (outcome.kind !== 'committed') throw outcome.error
+    tables.committed(outcome.table)
+    this.#branch = undefined
+    return true
   }
 
   #lag(sources: readonly Table[]): Promise<readonly SourceLag[]> {
@@ -230,9 +256,10 @@ export class PipelineSession {
     }
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
     const tasks = batches.map((batch) => batch.tasks)
+    const target = { catalog: catalog(), branch: appendOnly(compiled, this.#branch), lastBatch: this.#sinkBatch }
     const output = await outputBatch({
       write: { engine, sources, tasks, sink, compiled, owner, filePrefix, signal },
-      commit: { catalog: catalog(), queryId, progress, lastBatch: this.#sinkBatch, checkLease, signal },
+      commit: { ...target, queryId, progress, checkLease, signal },
       loadSink: () => tables.current(this.#spec.sink),
       watch,
     })
@@ -303,9 +330,19 @@ export class PipelineSession {
         num_updated_rows: rowsUpdated,
         num_deleted_rows: rowsDeleted,
         snapshot_id: committed?.snapshotId.toString() ?? null,
+        ...(this.#branch === undefined ? {} : { branch: this.#branch }),
       },
     }
   }
+}
+
+/** The branch that gets the rows of a batch; rows are merged with those of `main`, which a branch does not follow. */
+function appendOnly({ merge }: FittedBatch['compiled'], branch: string | undefined): string | undefined {
+  if (merge === undefined || branch === undefined) return branch
+  throw new PipelineStopped(
+    'BRANCH_CHANGED',
+    `the branch ${branch} can only get appended rows, and the query now merges rows by a key: publish the branch first`,
+  )
 }
 
 function schemaKey(sources: readonly Table[], sink: Table, dropped: readonly string[]): string {

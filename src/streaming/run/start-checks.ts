@@ -18,13 +18,16 @@ import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../check
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import { backfillOffset } from '../recovery/recover.ts'
-import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
+import { type KnownProgress, listBranchProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
 import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
 import { checkUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
-import { historyWarnings, mirrorWarnings, repeatWarnings } from './start-warnings.ts'
+import { requireFreeBranch } from './start-branch.ts'
+import { type RequestedBegin, requestedStart, withStart } from './start-positions.ts'
+import { mirrorWarnings, startWarnings } from './start-warnings.ts'
+import type { IntoBranch } from '../../schemas/pipelines.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A requested start. */
@@ -34,6 +37,10 @@ export interface StartRequest {
   readonly checkpointLocation: string
   readonly createSinkTable: boolean
   readonly query: BatchQuery
+  /** Where a new checkpoint begins; absent: with the current rows. */
+  readonly begin?: RequestedBegin | undefined
+  /** The branch of the sink that gets the rows first. */
+  readonly branch?: IntoBranch | undefined
 }
 
 export interface StartCheckDeps {
@@ -52,6 +59,8 @@ export interface CheckedStart {
   readonly checkpoint: CheckpointState
   /** The id in the checkpoint, or that of a deleted checkpoint at this location; undefined for a new one. */
   readonly queryId: string | undefined
+  /** The positions to begin at that were requested; undefined: with the current rows. */
+  readonly start: readonly ReadPosition[] | undefined
   /** Where reading will start, or earlier: later snapshots must not expire from the start on. */
   readonly positions: readonly ReadPosition[]
   readonly warnings: readonly string[]
@@ -74,32 +83,59 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   }
   const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
-  const state = await readCheckpoint(deps, checkpointLocation, sources.length)
-  requireOwn(state, { sources, sink })
+  const found = await readCheckpoint(deps, checkpointLocation, sources.length)
+  requireOwn(found, { sources, sink })
   const known = sink ? progressIn(sink) : []
-  const lost = lostQuery(known, sources, checkpointLocation)
-  const queryId = state.queryId ?? lost?.queryId
-  const unchecked: string[] = []
-  if (sink) {
-    const merge = await requireFitting(deps.engine, request.query, { sources, sink })
-    const before = known.find((own) => own.queryId === queryId)?.progress.keyIds ?? []
-    // a sink that this pipeline merges into by the key already has each key once
-    const isKnown = merge !== undefined && before.join() === merge.keyIds.join()
-    if (merge !== undefined && !isKnown) unchecked.push(...(await checkUniqueKeys(deps.engine, sink, merge)))
-  } else await requireCopyable(deps.engine, request.query, sources)
+  const lost = lostQuery(listAll(sink), sources, checkpointLocation)
+  const queryId = found.queryId ?? lost?.queryId
+  const unchecked = await requireFittingSink(deps.engine, request.query, { sources, sink, known, queryId })
+  requireFreeBranch(request.branch, { sink, queryId, query: request.query })
+  const { reads } = request.query
+  const start = await requestedStart(request.begin, { sources, reads, state: found, isLost: lost !== undefined })
+  const state = withStart(found, start)
   return {
     sources,
     sink,
     checkpointLocation,
     checkpoint: state,
     queryId,
+    start,
     positions: beginning(state, sources, lost?.progress),
     warnings: [
       ...unchecked,
-      ...(state.latest ? [] : historyWarnings(sources)),
-      ...(state.latest || lost ? [] : [...repeatWarnings(sources, known), ...mirrorWarnings(request.query, sink)]),
+      ...(state.latest ? [] : startWarnings(sources, { known, isLost: lost !== undefined, start })),
+      ...(state.latest || lost ? [] : mirrorWarnings(request.query, sink)),
     ],
   }
+}
+
+interface FittingSink {
+  readonly sources: readonly Table[]
+  readonly sink: Table | undefined
+  readonly known: readonly KnownProgress[]
+  readonly queryId: string | undefined
+}
+
+/** Requires that the rows fit the sink, or one that can be created; returns warnings. */
+async function requireFittingSink(
+  engine: Engine,
+  query: BatchQuery,
+  { sources, sink, known, queryId }: FittingSink,
+): Promise<readonly string[]> {
+  if (sink === undefined) {
+    await requireCopyable(engine, query, sources)
+    return []
+  }
+  const merge = await requireFitting(engine, query, { sources, sink })
+  if (merge === undefined) return []
+  const before = known.find((own) => own.queryId === queryId)?.progress.keyIds ?? []
+  // a sink that this pipeline merges into by the key already has each key once
+  return before.join() === merge.keyIds.join() ? [] : checkUniqueKeys(engine, sink, merge)
+}
+
+/** The checked start of a checkpoint that begins at these positions unless it has begun. */
+export function beginAt(checked: CheckedStart, start: readonly ReadPosition[] | undefined): CheckedStart {
+  return { ...checked, start, checkpoint: withStart(checked.checkpoint, start) }
 }
 
 /** Errors that permanently prevent reading a table of the catalog. */
@@ -267,6 +303,11 @@ function lostQuery(
       progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
   )
   return found.at(-1)
+}
+
+function listAll(sink: Table | undefined): readonly KnownProgress[] {
+  if (sink === undefined) return []
+  return [...listProgress(sink.metadata), ...listBranchProgress(sink.metadata)]
 }
 
 function progressIn(sink: Table): readonly KnownProgress[] {

@@ -24,6 +24,8 @@ export interface BatchProgress {
     readonly num_updated_rows: number
     readonly num_deleted_rows: number
     readonly snapshot_id: string | null
+    /** The branch that has the rows; absent: `main`. */
+    readonly branch?: string
   }
 }
 
@@ -83,4 +85,12 @@ export function idleProgress(last: BatchProgress, now: Date): BatchProgress {
     })),
     sink: { ...last.sink, num_output_rows: 0, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 },
   }
+}
+
+/** The progress of a batch whose rows have come from a branch to `main`. */
+export function onceOnMain<Progress extends { readonly sink: { readonly branch?: string | undefined } }>(
+  progress: Progress,
+): Progress {
+  const { branch: _, ...sink } = progress.sink
+  return { ...progress, sink }
 }

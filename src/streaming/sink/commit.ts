@@ -4,7 +4,8 @@ import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { StagedSnapshot, StageOptions } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { Overtaken, PipelineStopped } from '../pipeline-errors.ts'
-import { batchSummary, formatProgress, progressProperty, readSinkState } from './progress.ts'
+import { sinkTarget } from './branch.ts'
+import { batchSummary, readSinkState } from './progress.ts'
 import type { SinkProgress } from './progress.ts'
 
 export interface SinkCommit {
@@ -13,6 +14,8 @@ export interface SinkCommit {
   readonly sink: Table
   readonly queryId: string
   readonly progress: SinkProgress
+  /** The branch that gets the rows; undefined: `main`. */
+  readonly branch?: string | undefined
   /** The last batch that this run knows to be in the sink; -1 for none. */
   readonly lastBatch: number
   /** Stages the files of the batch on the sink as it is now; throws when they do not fit it any more. */
@@ -23,7 +26,7 @@ export interface SinkCommit {
 }
 
 /** Compactions and other pipelines commit to the same table, so a batch retries for a while. */
-const RETRIES = { count: 30, minWaitMs: 50, maxWaitMs: 2000, totalTimeoutMs: 120_000 }
+export const COMMIT_RETRIES = { count: 30, minWaitMs: 50, maxWaitMs: 2000, totalTimeoutMs: 120_000 }
 
 /**
  * Commits the rows of a batch together with its progress. Every attempt first checks that the last batch of the query
@@ -40,18 +43,23 @@ export async function commitBatch(commit: SinkCommit): Promise<ChangeOutcome<Sta
       commit.checkLease()
       requireSame(sink, fresh)
       requireExpected(commit, fresh)
-      const staged = await commit.stage(fresh, {
+      const target = sinkTarget(fresh, queryId, commit.branch)
+      const staged = await commit.stage(target.table, {
         operationId: `${progress.pipelineId}-${progress.batchId}`,
         summary: batchSummary(queryId, progress),
       })
-      const updates = { [progressProperty(queryId)]: formatProgress(progress) }
-      return { ...staged, updates: [...staged.updates, { action: 'set-properties', updates }] }
+      return target.withProgress(staged, progress)
     },
-    { retries: RETRIES, confirm: async () => commit.checkLease(), ...(commit.signal && { signal: commit.signal }) },
+    {
+      retries: COMMIT_RETRIES,
+      confirm: async () => commit.checkLease(),
+      ...(commit.signal && { signal: commit.signal }),
+    },
   )
 }
 
-function requireSame(expected: Table, fresh: Table): void {
+/** Throws `TABLE_REPLACED` when the name now belongs to another table. */
+export function requireSame(expected: Table, fresh: Table): void {
   if (expected.metadata.tableUuid === fresh.metadata.tableUuid) return
   throw new PipelineStopped(
     'TABLE_REPLACED',
@@ -59,7 +67,11 @@ function requireSame(expected: Table, fresh: Table): void {
   )
 }
 
-function requireExpected({ queryId, lastBatch, progress }: SinkCommit, fresh: Table): void {
+/** Throws `FENCED` or `Overtaken` when the sink has a later batch than this session knows. */
+export function requireExpected(
+  { queryId, lastBatch, progress }: Pick<SinkCommit, 'queryId' | 'lastBatch' | 'progress'>,
+  fresh: Table,
+): void {
   const found = readSinkState(fresh.metadata, queryId)
   if (found.lastBatch <= lastBatch) return
   const by = found.runId === undefined ? 'Spark' : `run ${found.runId} of pipeline ${found.progress?.pipelineId ?? ''}`

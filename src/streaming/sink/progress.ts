@@ -3,7 +3,9 @@ import {
   asObject,
   intList,
   optionalArray,
+  jsonInteger,
   optionalCount,
+  optionalLong,
   optionalString,
   requireArray,
   requireCount,
@@ -33,6 +35,15 @@ export interface SinkProgress {
   readonly countsByAge: boolean
   /** Field ids of the columns that rows are merged by; empty: they are appended. */
   readonly keyIds: readonly number[]
+  /** The branch that has the rows of all batches so far; absent: `main`. */
+  readonly branch?: ProgressBranch
+}
+
+/** A branch with rows that `main` does not have yet. */
+export interface ProgressBranch {
+  readonly name: string
+  /** The snapshot of `main` on which the branch began; undefined: the table was empty. */
+  readonly base: bigint | undefined
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -54,11 +65,18 @@ export interface SnapshotBatch {
 }
 
 const PROPERTY_PREFIX = 'lockhouse.pipeline.'
+/** Not the same: what only a branch has, other pipelines must not count as rows of the sink. */
+const BRANCH_PREFIX = 'lockhouse.pipeline-branch.'
 const VERSION = 1
 
 /** The sink's table property that stores the progress of a query, so that snapshot expiry cannot lose it. */
 export function progressProperty(queryId: string): string {
   return `${PROPERTY_PREFIX}${queryId}`
+}
+
+/** The sink's table property that stores the progress of a query while its rows are only in a branch. */
+export function branchProperty(queryId: string): string {
+  return `${BRANCH_PREFIX}${queryId}`
 }
 
 /** The progress as a table property. */
@@ -74,6 +92,7 @@ export function formatProgress(progress: SinkProgress): string {
     columns: progress.pairs.map((pair) => [...pair]),
     ...(progress.countsByAge ? { counts_by_age: true } : {}),
     ...(progress.keyIds.length > 0 ? { key: [...progress.keyIds] } : {}),
+    ...(progress.branch === undefined ? {} : branchToJson(progress.branch)),
   })
 }
 
@@ -97,9 +116,12 @@ export function batchOf({ summary }: Snapshot): SnapshotBatch | undefined {
   return { queryId, batchId, pipelineId: summary['lockhouse.pipeline-id'] }
 }
 
-/** The state of a query in a sink: its table property, or a newer snapshot of `main` with the query's id. */
+/**
+ * The state of a query in a sink: its table property, or a newer snapshot of `main` with the query's id. While its rows are
+ * only in a branch, its state there.
+ */
 export function readSinkState(metadata: TableMetadata, queryId: string): SinkState {
-  const progress = readProgress(metadata, queryId)
+  const progress = readProgress(metadata, branchProperty(queryId)) ?? readProgress(metadata, progressProperty(queryId))
   const ours = progress?.batchId ?? -1
   const newest = newestBatch(metadata, queryId)
   const stamped = newest && batchOf(newest)?.batchId
@@ -113,19 +135,27 @@ export interface KnownProgress {
   readonly progress: SinkProgress
 }
 
-/** The progress of every query in the properties of a table. */
+/** The progress of every query in the properties of a table, without those whose rows are only in a branch. */
 export function listProgress(metadata: TableMetadata): KnownProgress[] {
+  return listWith(metadata, PROPERTY_PREFIX)
+}
+
+/** The progress of every query whose rows are only in a branch. */
+export function listBranchProgress(metadata: TableMetadata): KnownProgress[] {
+  return listWith(metadata, BRANCH_PREFIX)
+}
+
+function listWith(metadata: TableMetadata, prefix: string): KnownProgress[] {
   return Object.keys(metadata.properties)
-    .filter((key) => key.startsWith(PROPERTY_PREFIX))
+    .filter((key) => key.startsWith(prefix))
     .flatMap((key) => {
-      const queryId = key.slice(PROPERTY_PREFIX.length)
-      const progress = readProgress(metadata, queryId)
+      const queryId = key.slice(prefix.length)
+      const progress = readProgress(metadata, key)
       return progress === undefined ? [] : [{ queryId, progress }]
     })
 }
 
-function readProgress(metadata: TableMetadata, queryId: string): SinkProgress | undefined {
-  const name = progressProperty(queryId)
+function readProgress(metadata: TableMetadata, name: string): SinkProgress | undefined {
   const text = metadata.properties[name]
   if (text === undefined) return undefined
   try {
@@ -152,7 +182,9 @@ function parseProgress(text: string): SinkProgress {
       `the sink's progress has version ${version}: it was written by a newer version of this service`,
     )
   }
+  const branch = branchFromJson(json)
   return {
+    ...(branch === undefined ? {} : { branch }),
     pipelineId: requireString(json, 'pipeline_id', where),
     runId: requireString(json, 'run_id', where),
     batchId: requireCount(json, 'batch_id', where),
@@ -167,6 +199,15 @@ function parseProgress(text: string): SinkProgress {
     countsByAge: json['counts_by_age'] === true,
     keyIds: intList(optionalArray(json, 'key', where) ?? [], where),
   }
+}
+
+function branchToJson({ name, base }: ProgressBranch): JsonObject {
+  return { branch: name, branch_base: base === undefined ? null : jsonInteger(base) }
+}
+
+function branchFromJson(json: JsonObject): ProgressBranch | undefined {
+  const name = optionalString(json, 'branch', 'progress')
+  return name === undefined ? undefined : { name, base: optionalLong(json, 'branch_base', 'progress') }
 }
 
 function positionToJson({ offset, isComplete, footprint }: ReadPosition): JsonObject {

@@ -8,6 +8,7 @@ import type { SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { recover, type RecoverRequest, requireOwnCheckpoint } from '../recovery/recover.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
+import { readSinkState } from '../sink/progress.ts'
 import { fenceSink } from '../sink/fence.ts'
 import { fitQuery } from '../sink/schema.ts'
 import type { ReadPosition } from '../source/history.ts'
@@ -15,7 +16,7 @@ import { isStart } from '../source/offset.ts'
 import { SourcePlanner } from '../source/plan.ts'
 import { IncompatibleSchemas, PipelineStopped } from '../pipeline-errors.ts'
 import type { TableWatch } from '../source/table-watch.ts'
-import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
+import { BRANCH_PROBLEM, firstSparkOffset, SPARK_REMEDY, sparkProblem, writesToBranch } from './readable.ts'
 import { streamName } from './stream-name.ts'
 import { droppedColumnProblem, type SparkReading } from './unread-columns.ts'
 
@@ -60,6 +61,9 @@ export async function prepareStream(
   const sink = await tables.current(spec.sink)
   const checkpoint = new Checkpoint(checkpointIo, spec.checkpointLocation)
   const planners = sources.map(() => new SourcePlanner())
+  if (writesToBranch(readSinkState(sink.metadata, spec.queryId), spec.branch)) {
+    throw new PipelineStopped('NOT_ON_SPARK', BRANCH_PROBLEM)
+  }
   const isNew = await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
@@ -111,12 +115,15 @@ export function asQueryTable({ metadata }: Table): SparkQueryTable {
   return { uuid: metadata.tableUuid, schemaId: currentSchema(metadata).schemaId }
 }
 
-/** A new checkpoint begins with the first snapshots of its sources, because Spark reads by snapshot. True for a new one. */
+/**
+ * A new checkpoint begins where the pipeline was asked to, else with the first snapshots of its sources, because Spark
+ * reads by snapshot. True for a new one that reads all of them.
+ */
 async function beginAtFirstSnapshots(
   request: Pick<RecoverRequest, 'spec' | 'checkpoint' | 'sources' | 'sink'>,
   checkLease: () => void,
 ): Promise<boolean> {
-  const { checkpoint, sources } = request
+  const { checkpoint, sources, spec } = request
   const state = await checkpoint.read(sources.length)
   requireOwnCheckpoint(request, state)
   const { latest, initial } = state
@@ -124,10 +131,12 @@ async function beginAtFirstSnapshots(
   checkLease()
   await checkpoint.removeUnfinished()
   for (const [at, table] of sources.entries()) {
-    const first = initial[at] === undefined ? firstSparkOffset(table) : undefined
+    const asked = spec.start?.[at]?.offset
+    const from = asked === undefined || isStart(asked) ? firstSparkOffset(table) : asked
+    const first = initial[at] === undefined ? from : undefined
     if (first !== undefined && !isStart(first)) await checkpoint.writeInitial(at, first)
   }
-  return initial.every((offset) => offset === undefined)
+  return spec.start === undefined && initial.every((offset) => offset === undefined)
 }
 
 interface Streamed {

@@ -3,6 +3,8 @@ import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
+import type { IntoBranch } from '../../schemas/pipelines.ts'
+import type { SinkState } from '../sink/progress.ts'
 import { hasWholeHistory, type OnDelete, operationOf, type ReadPosition } from '../source/history.ts'
 import { isStart, START_OFFSET, type StreamingOffset } from '../source/offset.ts'
 
@@ -46,13 +48,21 @@ export function sparkProblem({ table, position, onDelete }: SparkStart): string 
   }
   const snapshot = snapshotById(metadata, offset.snapshotId)
   if (snapshot === undefined) return `snapshot ${offset.snapshotId} of ${name}, the last one read, has expired`
-  if (!offset.scanAllFiles) return undefined
-  if (!isComplete) {
+  if (offset.scanAllFiles && !isComplete) {
     return `not all rows that ${name} had when the pipeline began are read, and Spark cannot read them by their snapshots`
   }
   if (isPassed(snapshot, onDelete)) return undefined
   return `snapshot ${offset.snapshotId} of ${name}, the last one read, changed or deleted rows, and Spark stops at it`
 }
+
+/** Whether the next batch of a pipeline goes to a branch; `branch` is what was requested. */
+export function writesToBranch(state: SinkState | undefined, branch: IntoBranch | undefined): boolean {
+  return state === undefined || state.lastBatch < 0 ? branch !== undefined : state.progress?.branch !== undefined
+}
+
+/** Why Spark cannot run a pipeline that writes to a branch. */
+export const BRANCH_PROBLEM =
+  'its rows go to a branch first, which only the embedded engine can publish: use the engine "embedded" until then'
 
 /** What to do about a {@link sparkProblem}. */
 export const SPARK_REMEDY = 'start the pipeline with engine "embedded", and change to "spark" when it has read further'

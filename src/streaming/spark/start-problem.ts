@@ -1,13 +1,14 @@
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { committedOffsets } from '../recovery/committed-offsets.ts'
+import type { IntoBranch } from '../../schemas/pipelines.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { readSinkState } from '../sink/progress.ts'
 import type { OnDelete, ReadPosition } from '../source/history.ts'
 import { SourcePlanner } from '../source/plan.ts'
 import { IncompatibleSchemas } from '../pipeline-errors.ts'
 import type { CheckedStart } from '../run/start-checks.ts'
-import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
+import { BRANCH_PROBLEM, firstSparkOffset, SPARK_REMEDY, sparkProblem, writesToBranch } from './readable.ts'
 import { droppedColumnProblem } from './unread-columns.ts'
 
 /** A start that passed all checks of the embedded engine. */
@@ -15,14 +16,18 @@ export interface SparkQuestion {
   readonly checked: CheckedStart
   readonly query: BatchQuery
   readonly onDelete: OnDelete
+  /** The branch that gets the rows before `main`. */
+  readonly branch?: IntoBranch | undefined
 }
 
 /**
  * Why Spark cannot run a pipeline with the rows that the embedded engine would give; undefined when it can. Throws
  * `PipelineStopped` when checkpoint and sink do not belong together.
  */
-export async function sparkStartProblem({ checked, query, onDelete }: SparkQuestion): Promise<string | undefined> {
+export async function sparkStartProblem(question: SparkQuestion): Promise<string | undefined> {
+  const { checked, query, onDelete } = question
   const { sources, sink } = checked
+  if (isForBranch(question)) return BRANCH_PROBLEM
   if (query.sparkBatch === undefined) return 'the query of this pipeline cannot run on Spark'
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
   const [first] = schemas
@@ -46,6 +51,10 @@ export async function sparkStartProblem({ checked, query, onDelete }: SparkQuest
     positions.push(position)
   }
   return droppedProblem({ checked, query, positions })
+}
+
+function isForBranch({ checked: { sink, queryId }, branch }: SparkQuestion): boolean {
+  return writesToBranch(sink && queryId !== undefined ? readSinkState(sink.metadata, queryId) : undefined, branch)
 }
 
 interface Question {

@@ -31,6 +31,8 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     on_delete: record.options.onDelete,
     ...modesView(record),
     on_schema_change: record.options.onSchemaChange ?? null,
+    from: record.options.from ?? null,
+    into_branch: record.options.branch ?? null,
     create_sink_table: record.options.createSinkTable,
     max_files_per_batch: record.options.maxFilesPerBatch,
     max_bytes_per_batch: record.options.maxBytesPerBatch,

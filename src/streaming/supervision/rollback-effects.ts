@@ -7,6 +7,7 @@ import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { AffectedPipeline, PlannedRollback } from '../../maintenance/table-guard.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
+import { withStart } from '../run/start-positions.ts'
 import { resumeOffsets } from '../recovery/recover.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { pinnedPipelines } from '../pins/retention-pin.ts'
@@ -53,7 +54,8 @@ function lastReported({ positions = [] }: PipelineRecord): Reached {
 /** Where a pipeline that does not run would resume: the positions in the state database may be older. */
 async function nextStart(io: FileIO, catalog: Catalog, record: PipelineRecord): Promise<Reached> {
   try {
-    const state = await new Checkpoint(io, record.checkpointLocation).read(record.sources.length)
+    const found = await new Checkpoint(io, record.checkpointLocation).read(record.sources.length)
+    const state = withStart(found, record.options.start?.map(fromStoredPosition))
     const offsets = resumeOffsets(state, await sinkStateOf(catalog, record))
     return offsets === undefined ? 'unknown' : new Set(offsets.flatMap((offset) => offset?.snapshotId ?? []))
   } catch (error) {

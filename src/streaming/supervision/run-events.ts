@@ -1,7 +1,7 @@
 import type { PipelineRecord, PipelineUpdate } from '../../storage/stores/pipeline-store.ts'
 import { fromStoredPosition, toStoredPositions } from '../checkpoint/stored-positions.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
-import type { BatchProgress } from '../sink/batch-progress.ts'
+import { type BatchProgress, onceOnMain } from '../sink/batch-progress.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import { canReadOn } from '../pipeline-errors.ts'
 import type { SparkRunEvents } from '../run/pipeline-run.ts'
@@ -45,7 +45,7 @@ const SKIPPED =
 export function createRunEvents(deps: RunEventDeps, record: PipelineRecord): SparkRunEvents {
   const { id, sources, engine, triggerMs } = record
   const { hub, log, observer, write } = deps
-  let { warnings, positions } = record
+  let { warnings, positions, progress } = record
   let isFirst = record.progress === undefined
   // Spark cannot read on once the snapshot that it read last has expired
   const isSlow = engine === 'spark' || triggerMs >= RISKY_LAG_MS
@@ -65,12 +65,17 @@ export function createRunEvents(deps: RunEventDeps, record: PipelineRecord): Spa
       const isNew = skippedSnapshots > 0 && !warnings.includes(SKIPPED)
       if (isNew) warnings = [...warnings, SKIPPED]
       positions = toStoredPositions(sources, read)
-      await write({ positions, progress: batch, ...(isNew ? { warnings } : {}) })
+      progress = batch
+      await write({ positions, progress, ...(isNew ? { warnings } : {}) })
       hub.publish('progress', id, batch)
       observer?.onBatch(batch)
       if (isFirst || isNew) await deps.publish()
       isFirst = false
       await pin(isSlow || isRisky(batch))
+    },
+    onPublished: async () => {
+      progress &&= onceOnMain(progress)
+      if (progress !== undefined) await update({ progress })
     },
     onIdle: (batch) => hub.publish('progress', id, batch),
     onDegraded: async (error, cause, failures) => {

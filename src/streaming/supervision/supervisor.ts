@@ -17,7 +17,7 @@ import type { SessionDeps } from '../run/pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { copyModesOf } from './copy-modes.ts'
 import { describePipeline } from './pipeline-view.ts'
-import { pinIdle } from '../pins/reassert-pins.ts'
+import { pinIdle, pinStart } from '../pins/reassert-pins.ts'
 import type { BackOff } from '../../lib/back-off.ts'
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 
@@ -214,6 +214,7 @@ class ProcessSupervisor implements Supervisor {
   async #untilEnd(record: PipelineRecord, run: PipelineRun): Promise<void> {
     const { log } = this.#deps
     log.info('pipeline started', { pipeline_id: record.id, run_id: record.runId })
+    await pinStart(this.#deps.pins, record)
     const end = await run.run()
     log.info('pipeline ended', { pipeline_id: record.id, run_id: record.runId, end })
     try {
@@ -318,6 +319,8 @@ function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {
     triggerMs: record.triggerMs,
     limits: { maxFiles: options.maxFilesPerBatch, maxBytes: options.maxBytesPerBatch },
     onDelete: options.onDelete,
+    ...(options.start ? { start: options.start.map(fromStoredPosition) } : {}),
+    ...(options.branch ? { branch: options.branch } : {}),
     query,
     owner: record.createdBy,
   }

@@ -84,6 +84,7 @@ describe('a pipeline that Spark runs', () => {
           onRunning: () => tell('running'),
           onBatch: () => tell('batch'),
           onIdle: () => undefined,
+          onPublished: async () => undefined,
           onDegraded: ({ code }) => tell(`degraded ${code}`),
           onFailed: ({ code, message }) => {
             failure = message

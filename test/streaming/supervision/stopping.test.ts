@@ -95,6 +95,7 @@ describe('stopping a pipeline in the middle of a batch', () => {
       onRunning: quiet,
       onBatch: quiet,
       onIdle: () => undefined,
+      onPublished: async () => undefined,
       onDegraded: async (_: unknown, cause: unknown): Promise<void> => Promise.reject(cause),
       onFailed: async (_: unknown, cause: unknown): Promise<void> => Promise.reject(cause),
     }

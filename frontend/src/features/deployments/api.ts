@@ -3,7 +3,7 @@ import type { DeployCheckpoint, DeploymentAction } from '../../../../src/domain/
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
-import type { Deployment, DeploymentAnswer, DeploymentHistory } from '../../api/types.ts'
+import type { Deployment, DeploymentAnswer, DeploymentHistory, IntoBranch, StartFrom } from '../../api/types.ts'
 
 const KEY = ['deployments'] as const
 /** The most that a page of the service has. */
@@ -42,11 +42,17 @@ export interface DeploymentChange {
   readonly action: DeploymentAction
   /** Where a deployment reads from; undefined: as the service decides. */
   readonly checkpoint?: DeployCheckpoint | undefined
+  /** Where a fresh checkpoint begins. */
+  readonly from?: StartFrom | undefined
+  /** The branch that gets its rows first. */
+  readonly branch?: IntoBranch | undefined
 }
 
-const bodyOf = ({ environment, checkpoint }: DeploymentChange) => ({
+const bodyOf = ({ environment, checkpoint, from, branch }: DeploymentChange) => ({
   environment,
   ...(checkpoint === undefined ? {} : { checkpoint }),
+  ...(from === undefined ? {} : { from }),
+  ...(branch === undefined ? {} : { into_branch: branch }),
 })
 
 const pathOf = ({ definitionId, action }: DeploymentChange): string =>
@@ -55,7 +61,7 @@ const pathOf = ({ definitionId, action }: DeploymentChange): string =>
 /** What the change would do; it is asked anew for every dialog. */
 export const planQuery = (change: DeploymentChange) =>
   queryOptions({
-    queryKey: [...KEY, 'plan', change.definitionId, change.environment, change.action, change.checkpoint],
+    queryKey: [...KEY, 'plan', change.definitionId, change.action, bodyOf(change)],
     queryFn: ({ signal }) =>
       api.post<DeploymentAnswer>(pathOf(change), { ...bodyOf(change), dry_run: true }, { signal }),
     staleTime: 0,

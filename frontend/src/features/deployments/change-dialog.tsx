@@ -1,9 +1,12 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DeploymentAnswer } from '../../api/types.ts'
+import type { DeploymentAnswer, IntoBranch, StartFrom } from '../../api/types.ts'
 import { hasCode } from '../../api/api-error.ts'
+import { NO_START_CHOICE, requestedBranch, requestedStart } from '../../components/start-from/start-choice.ts'
+import { StartFromFields } from '../../components/start-from/start-from-fields.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
 import { common } from '../../strings/shared/common.ts'
@@ -23,8 +26,12 @@ interface ChangeDialogProps {
 export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialogProps) {
   const client = useQueryClient()
   const [checkpoint, setCheckpoint] = useState<RowsChoice>()
-  const change = { ...asked, checkpoint }
-  const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined })
+  const [choice, setChoice] = useState(NO_START_CHOICE)
+  const [settled] = useDebouncedValue(choice, TYPING_MS)
+  const from = requestedStart(settled)
+  const change = changeOf(asked, { checkpoint, from, branch: requestedBranch(settled) })
+  const isReady = from !== 'incomplete' && settled === choice
+  const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined && isReady })
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: (basis: Basis) => applyChange(change, basis),
     onSuccess: () => {
@@ -40,7 +47,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
   const action = deploymentStrings.actions[change.action]
   const basis = basisOf(
     rolloutId,
-    preview.isFetching || hasCode(error, 'PLAN_STALE') ? undefined : preview.data?.plan_id,
+    !isReady || preview.isFetching || hasCode(error, 'PLAN_STALE') ? undefined : preview.data?.plan_id,
   )
   return (
     <Modal
@@ -52,7 +59,16 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
     >
       <Stack gap="sm">
         {rolloutId !== undefined && <Text size="sm">{words.abort}</Text>}
-        <Preview preview={preview} change={change} onChoose={setCheckpoint} />
+        {isReady && <Preview preview={preview} change={change} onChoose={setCheckpoint} />}
+        {asked.action === 'deploy' && (
+          <StartFromFields
+            choice={choice}
+            onChange={(part) => setChoice((before) => ({ ...before, ...part }))}
+            description={words.fromHelp}
+            unset={words.fromDefault}
+            errors={{}}
+          />
+        )}
         <Failure error={error} onAgain={again} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} disabled={isPending}>
@@ -67,6 +83,21 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
   )
 }
 
+/** How long to wait for the next key before a preview is asked for. */
+const TYPING_MS = 400
+
+interface Chosen {
+  readonly checkpoint: RowsChoice
+  readonly from: StartFrom | 'incomplete' | undefined
+  readonly branch: IntoBranch | undefined
+}
+
+/** The change with what was chosen; a start that is chosen needs a fresh checkpoint. */
+function changeOf(asked: DeploymentChange, { checkpoint, from, branch }: Chosen): PreviewProps['change'] {
+  if (from === undefined || from === 'incomplete') return { ...asked, checkpoint }
+  return { ...asked, checkpoint: 'fresh', from, branch }
+}
+
 interface PreviewProps {
   readonly preview: UseQueryResult<DeploymentAnswer>
   readonly change: Omit<DeploymentChange, 'checkpoint'> & { readonly checkpoint: RowsChoice }
@@ -74,11 +105,11 @@ interface PreviewProps {
 }
 
 function Preview({ preview, change, onChoose }: PreviewProps) {
-  const { action, definitionId, environment, checkpoint } = change
+  const { action, definitionId, environment, checkpoint, from } = change
   const { isFetching, error, data } = preview
   if (isFetching) return <Loading lines={4} label={words.planning} />
   const plan = data?.plan
-  const rows = action === 'deploy' ? plan?.known_rows : undefined
+  const rows = action === 'deploy' && from === undefined ? plan?.known_rows : undefined
   return (
     <>
       {error && <Notice tone="bad">{errorText(error)}</Notice>}

@@ -5,6 +5,9 @@ import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { formatBytes, formatCount } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
+import { startFromStrings } from '../../strings/start-from.ts'
+import { useZone } from '../../time/time-settings.ts'
+import { formatTime } from '../../time/zone.ts'
 import classes from './pipelines.module.css'
 
 const settings = words.detail.settings
@@ -39,6 +42,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       <Fact label={settings.checkpoint}>
         <Copyable text={pipeline.checkpoint_location} what={settings.checkpoint} wrap />
       </Fact>
+      <StartFacts pipeline={pipeline} />
       <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
       <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
@@ -68,6 +72,33 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       </Fact>
     </dl>
   )
+}
+
+/** Where the pipeline began to read, and where it wrote first. */
+function StartFacts({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { from, into_branch: branch, last_progress: progress } = pipeline
+  const texts = startFromStrings.settings
+  return (
+    <>
+      <Fact label={texts.label}>
+        <StartText from={from} />
+      </Fact>
+      {branch && (
+        <Fact label={texts.branch}>
+          {progress?.sink.branch === undefined ? texts.branchBefore(branch.name) : texts.branchNow(branch.name)}
+        </Fact>
+      )}
+    </>
+  )
+}
+
+function StartText({ from }: Pick<Pipeline, 'from'>) {
+  const zone = useZone()
+  const texts = startFromStrings.settings
+  if (from === null) return texts.unset
+  if (typeof from === 'string') return texts[from]
+  if ('snapshot_id' in from) return <Copyable text={from.snapshot_id} what={texts.snapshot(from.snapshot_id)} />
+  return texts.time(formatTime(from.timestamp, zone))
 }
 
 function TableLink({ table }: { readonly table: string }) {

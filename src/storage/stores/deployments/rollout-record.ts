@@ -1,4 +1,5 @@
 import type { DeployCheckpoint, DeploymentAction } from '../../../domain/deployments.ts'
+import type { IntoBranch, StartFrom } from '../../../schemas/pipelines.ts'
 import type { PipelineRecord } from '../pipeline-store.ts'
 
 /**
@@ -36,6 +37,10 @@ export interface Rollout {
   /** The version to run; absent: the newest in the environment when it is validated. */
   readonly versionId?: string
   readonly checkpoint: DeployCheckpoint
+  /** Where a fresh checkpoint begins; absent: with the current rows. */
+  readonly from?: StartFrom
+  /** The branch that gets the rows of a fresh checkpoint before `main`. */
+  readonly branch?: IntoBranch
   readonly startedBy: string
   readonly requestId?: string
   /** Of the plan that was asked for: validation refuses another one. */

@@ -5,6 +5,7 @@ import { useEffect } from 'react'
 import { minRoleIn } from '../../../../../src/domain/environments.ts'
 import { hasRole } from '../../../../../src/domain/roles.ts'
 import { useMe } from '../../../api/session.ts'
+import { StartFromFields } from '../../../components/start-from/start-from-fields.tsx'
 import { Note } from '../../../components/status/note.tsx'
 import { pipelines as words } from '../../../strings/pipelines.ts'
 import { tableNamesQuery } from '../../../api/tables.ts'
@@ -35,6 +36,7 @@ export function StartFields({ form }: FieldsProps) {
       />
       {mode === 'copy' ? <TableFields form={form} /> : <VersionFields form={form} />}
       <CheckpointField form={form} />
+      <BeginFields form={form} />
       <TriggerField form={form} />
       <EngineField form={form} />
       <MoreFields form={form} />
@@ -155,6 +157,24 @@ function CheckpointField({ form }: FieldsProps) {
       />
       {known && <Note tone="warn">{texts.checkpointKnown(known.sink_table)}</Note>}
     </Stack>
+  )
+}
+
+function BeginFields({ form }: FieldsProps) {
+  const { errors } = form
+  return (
+    <StartFromFields
+      choice={form.values}
+      onChange={(part) => form.setValues(part)}
+      description={texts.fromHelp}
+      unset={texts.fromDefault}
+      errors={{
+        from: errors['from'],
+        from_snapshot_id: errors['from_snapshot_id'],
+        from_timestamp: errors['from_timestamp'],
+        into_branch: errors['into_branch'],
+      }}
+    />
   )
 }
 

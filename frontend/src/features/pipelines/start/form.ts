@@ -1,7 +1,8 @@
 import type { Pipeline, StartPipelineRequest } from '../../../api/types.ts'
+import { NO_START_CHOICE, type StartChoice } from '../../../components/start-from/start-choice.ts'
 
 /** The values of the start form, named after the fields of the request; `max_bytes_per_batch` is in MiB. */
-export interface StartForm {
+export interface StartForm extends StartChoice {
   readonly mode: 'copy' | 'version'
   readonly source_table: string
   readonly sink_table: string
@@ -28,6 +29,7 @@ export const EMPTY_START_FORM: StartForm = {
   checkpoint_location: '',
   is_proposed: true,
   trigger_interval: '5 seconds',
+  ...NO_START_CHOICE,
   create_sink_table: false,
   on_delete: 'fail',
   engine: '',
@@ -93,6 +95,7 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     checkpoint_location: pipeline.checkpoint_location,
     is_proposed: false,
     trigger_interval: pipeline.trigger_interval,
+    ...NO_START_CHOICE,
     create_sink_table: pipeline.create_sink_table,
     on_delete: pipeline.on_delete,
     engine: pipeline.engine,
@@ -109,7 +112,9 @@ export function fieldErrorsOf(errors: readonly { readonly path: string; readonly
   const fields: Record<string, string> = {}
   const rest: string[] = []
   for (const { path, message } of errors) {
-    const field = path.startsWith('nodes.') ? 'version_id' : path
+    const field = path.startsWith('nodes.')
+      ? 'version_id'
+      : path.replace('from.', 'from_').replace(/^into_branch\..*/, 'into_branch')
     if (!Object.hasOwn(EMPTY_START_FORM, field)) rest.push(message)
     else fields[field] = fields[field] === undefined ? message : `${fields[field]}; ${message}`
   }

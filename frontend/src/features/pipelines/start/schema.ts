@@ -1,9 +1,11 @@
 import { numberIn } from '../../../components/form/number-in.ts'
-import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
+import { type AddProblem, formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
+import { requestedBranch, requestedStart } from '../../../components/start-from/start-choice.ts'
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
 import { pipelines } from '../../../strings/pipelines.ts'
+import { startFromStrings } from '../../../strings/start-from.ts'
 import type { StartForm } from './form.ts'
 
 const MEBIBYTE = 2 ** 20
@@ -28,6 +30,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
           }),
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
+      ...beginIn(form, addProblem),
       ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
       ...(form.engine === '' ? {} : { engine: form.engine }),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
@@ -35,3 +38,15 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
     }
   },
 )
+
+/** Where the pipeline begins to read, and the branch that it fills first. */
+function beginIn(form: StartForm, addProblem: AddProblem): Pick<StartPipelineRequest, 'from' | 'into_branch'> {
+  const from = requestedStart(form)
+  const branch = requestedBranch(form)
+  if (from === 'incomplete') {
+    if (form.from === 'snapshot') addProblem('from_snapshot_id', startFromStrings.missingSnapshot)
+    else addProblem('from_timestamp', startFromStrings.missingTime)
+    return {}
+  }
+  return { ...(from === undefined ? {} : { from }), ...(branch === undefined ? {} : { into_branch: branch }) }
+}
