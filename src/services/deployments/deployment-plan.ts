@@ -18,7 +18,7 @@ import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
 import { engineOf } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
-import { consequencesOf } from './consequences.ts'
+import { consequencesOf, rowChanges } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
 import { atNode, BlockedError, problemIn, problemOf } from './plan-problems.ts'
@@ -214,7 +214,11 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     offsets,
     known,
     problems: [],
-    consequences: [...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh' }), ...warnings],
+    consequences: [
+      ...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh' }),
+      ...rowChanges(compiled.query, compiled.sink),
+      ...warnings,
+    ],
     tables: [
       ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
       ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),

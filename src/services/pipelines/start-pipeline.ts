@@ -36,7 +36,7 @@ export async function startPipeline(
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const { engine, checkpointIo } = deps
-  const modes = requestedModes(asked, version)
+  const modes = await requestedModes(deps, asked, version)
   const query = version?.query ?? copyQuery(modes)
   const checked = await checkStart(
     { catalog, engine, checkpointIo, roots: deps.roots() },
