@@ -10,7 +10,6 @@ import type {
   Definition,
   ExportedVersion,
   GraphValidation,
-  TableSchema,
   Version,
   VersionDiff,
   VersionSummary,
@@ -46,14 +45,6 @@ export const diffQuery = (definitionId: string, from: string, to: string) =>
     queryFn: ({ signal }) =>
       api.get<VersionDiff>(`${versionPath(definitionId, from)}/diff/${encodeURIComponent(to)}`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
-  })
-
-/** The columns of a table, to write SQL by. */
-export const columnsQuery = (table: string) =>
-  queryOptions({
-    queryKey: ['table', table, 'schema'],
-    queryFn: ({ signal }) => api.get<TableSchema>(`/api/table/${encodeURIComponent(table)}/schema`, { signal }),
-    retry: false,
   })
 
 /** What is validated: the saved version for read-only users, else the current graph. */

@@ -14,7 +14,7 @@ import { useSearchParams } from '../../use-search-params.ts'
 import { definitionQuery } from '../../api/definitions.ts'
 import { pipelineQuery, versionsQuery } from './api.ts'
 import { ChartsTab } from './charts-tab.tsx'
-import { formatLag, formatRate } from './figures.ts'
+import { formatLag, formatRate, whatItDoes } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
 import { nameOf } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
@@ -24,7 +24,7 @@ import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { isIdle, lastSampleOf, type Sample } from './monitor/sample.ts'
+import { isIdle, isMerging, lastSampleOf, type Sample } from './monitor/sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -66,11 +66,12 @@ export function PipelinePage() {
   )
 }
 
-/** The version that a pipeline runs; nothing for a plain copy. */
-function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }: { readonly pipeline: Pipeline }) {
+/** The version that a pipeline runs, or what it reads and writes. */
+function RunsVersion({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { definition_id: id, version_id: versionId } = pipeline
   const { data: row } = useQuery({ ...definitionQuery(id ?? ''), enabled: id !== null })
   const { data: versions } = useQuery({ ...versionsQuery(id ?? ''), enabled: id !== null })
-  if (id === null) return words.detail.copies
+  if (id === null) return whatItDoes(pipeline)
   const version = versions?.find((one) => one.id === versionId)
   return (
     <>
@@ -140,7 +141,20 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
         value={batch ? formatCount(batch.batchId) : words.none}
         hint={batch && <RelativeTime at={new Date(batch.atMs).toISOString()} />}
       />
+      {batch && isMerging(pipeline, live?.samples.toArray() ?? [batch]) && <MergedFigure batch={batch} />}
     </FigureRow>
+  )
+}
+
+/** What the last batch did to the rows of the sink. */
+function MergedFigure({ batch: { merged } }: { readonly batch: Sample }) {
+  const { inserted, updated, deleted } = merged
+  return (
+    <Figure
+      label={detail.merged}
+      value={detail.mergedValue(formatCount(inserted))}
+      hint={detail.mergedHint(formatCount(updated), formatCount(deleted))}
+    />
   )
 }
 

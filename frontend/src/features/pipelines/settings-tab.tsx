@@ -40,7 +40,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
         <Copyable text={pipeline.checkpoint_location} what={settings.checkpoint} wrap />
       </Fact>
       <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
-      <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
+      <Modes pipeline={pipeline} />
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
       <Fact label={settings.maxFiles}>{formatCount(pipeline.max_files_per_batch)}</Fact>
       <Fact label={settings.maxBytes}>{formatBytes(pipeline.max_bytes_per_batch)}</Fact>
@@ -67,6 +67,18 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
         <Copyable text={pipeline.query_id} what={settings.queryId} />
       </Fact>
     </dl>
+  )
+}
+
+/** What is read, how it is written, and what deletes do to a pipeline that reads appended rows. */
+function Modes({ pipeline: { read, write, key, on_delete: onDelete } }: { readonly pipeline: Pipeline }) {
+  return (
+    <>
+      {read && <Fact label={settings.read}>{words.form.reads[read]}</Fact>}
+      {write && <Fact label={settings.write}>{words.form.writes[write]}</Fact>}
+      {key && <Fact label={settings.key}>{key.join(', ')}</Fact>}
+      {read !== 'changes' && <Fact label={settings.onDelete}>{settings.onDeleteValues[onDelete]}</Fact>}
+    </>
   )
 }
 

@@ -11,7 +11,8 @@ import { tableNamesQuery } from '../../../api/tables.ts'
 import { runnableQuery, versionsQuery } from '../api.ts'
 import { monitorStore, useMonitor, usePipelineIds } from '../monitor/store.ts'
 import classes from '../pipelines.module.css'
-import { isCheckpointOf, proposeCheckpoint, type StartForm } from './form.ts'
+import { isCheckpointOf, isShown, proposeCheckpoint, type StartForm } from './form.ts'
+import { ModeFields } from './mode-fields.tsx'
 
 interface FieldsProps {
   readonly form: UseFormReturnType<StartForm>
@@ -33,12 +34,21 @@ export function StartFields({ form }: FieldsProps) {
           { value: 'version', label: texts.version },
         ]}
       />
-      {mode === 'copy' ? <TableFields form={form} /> : <VersionFields form={form} />}
+      {mode === 'copy' ? <CopyFields form={form} /> : <VersionFields form={form} />}
       <CheckpointField form={form} />
       <TriggerField form={form} />
-      <EngineField form={form} />
+      {isShown('engine', form.values) && <EngineField form={form} />}
       <MoreFields form={form} />
     </Stack>
+  )
+}
+
+function CopyFields({ form }: FieldsProps) {
+  return (
+    <>
+      <TableFields form={form} />
+      <ModeFields form={form} />
+    </>
   )
 }
 
@@ -190,12 +200,14 @@ function EngineField({ form }: FieldsProps) {
 function MoreFields({ form }: FieldsProps) {
   return (
     <>
-      <Radio.Group label={texts.onDelete} {...form.getInputProps('on_delete')}>
-        <Stack gap="xs" mt="xs">
-          <Radio size="xs" value="fail" label={texts.onDeleteFail} description={texts.onDeleteFailHelp} />
-          <Radio size="xs" value="skip" label={texts.onDeleteSkip} description={texts.onDeleteSkipHelp} />
-        </Stack>
-      </Radio.Group>
+      {isShown('on_delete', form.values) && (
+        <Radio.Group label={texts.onDelete} {...form.getInputProps('on_delete')}>
+          <Stack gap="xs" mt="xs">
+            <Radio size="xs" value="fail" label={texts.onDeleteFail} description={texts.onDeleteFailHelp} />
+            <Radio size="xs" value="skip" label={texts.onDeleteSkip} description={texts.onDeleteSkipHelp} />
+          </Stack>
+        </Radio.Group>
+      )}
       <div className={classes.pair}>
         <TextInput
           label={texts.maxFiles}

@@ -1,3 +1,4 @@
+import type { ReadMode, WriteMode } from '../../../../../src/domain/pipelines/modes.ts'
 import type { Pipeline, StartPipelineRequest } from '../../../api/types.ts'
 
 /** The values of the start form, named after the fields of the request; `max_bytes_per_batch` is in MiB. */
@@ -12,6 +13,10 @@ export interface StartForm {
   readonly is_proposed: boolean
   readonly trigger_interval: string
   readonly create_sink_table: boolean
+  readonly read: ReadMode
+  readonly write: WriteMode
+  /** Columns that identify a row. */
+  readonly key: readonly string[]
   readonly on_delete: 'fail' | 'skip'
   /** Empty: the service chooses as it did before, or by its default. */
   readonly engine: '' | NonNullable<StartPipelineRequest['engine']>
@@ -29,6 +34,9 @@ export const EMPTY_START_FORM: StartForm = {
   is_proposed: true,
   trigger_interval: '5 seconds',
   create_sink_table: false,
+  read: 'appends',
+  write: 'append',
+  key: [],
   on_delete: 'fail',
   engine: '',
   max_files_per_batch: '',
@@ -37,6 +45,39 @@ export const EMPTY_START_FORM: StartForm = {
 
 const MEBIBYTE = 2 ** 20
 
+/** Whether a form copies what is appended by appending it; a version says itself what it does. */
+export function isPlainCopy({ mode, read, write }: Pick<StartForm, 'mode' | 'read' | 'write'>): boolean {
+  return mode === 'version' || (read === 'appends' && write === 'append')
+}
+
+/** The fields that the form shows, of those that depend on others. */
+export function isShown(field: string, form: Pick<StartForm, 'mode' | 'read' | 'write'>): boolean {
+  const isCopy = form.mode === 'copy'
+  switch (field) {
+    case 'version_id':
+      return !isCopy
+    case 'read':
+    case 'write':
+      return isCopy
+    case 'key':
+    case 'engine':
+      return (field === 'engine') === isPlainCopy(form)
+    case 'on_delete':
+      return !isCopy || form.read === 'appends'
+    default:
+      return isCopy || !field.endsWith('_table')
+  }
+}
+
+/** Whether a mirror has nothing that says which rows are deleted: neither changes nor a log of them. */
+export function lacksChanges(
+  { read, write }: Pick<StartForm, 'read' | 'write'>,
+  columns: readonly { readonly name: string; readonly type: string }[] | undefined,
+): boolean {
+  if (read === 'changes' || write !== 'mirror' || columns === undefined) return false
+  return !columns.some(({ name, type }) => name === '_change_type' && type === 'string')
+}
+
 /** A request that restarts a pipeline from its checkpoint, with the same settings. */
 export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
   const tables =
@@ -44,6 +85,7 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
       ? {
           ...(pipeline.source_table === null ? {} : { source_table: pipeline.source_table }),
           sink_table: pipeline.sink_table,
+          ...modesOf(pipeline),
           ...(pipeline.create_sink_table ? { create_sink_table: true } : {}),
         }
       : { version_id: pipeline.version_id }
@@ -56,6 +98,10 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
     max_files_per_batch: pipeline.max_files_per_batch,
     max_bytes_per_batch: pipeline.max_bytes_per_batch,
   }
+}
+
+function modesOf({ read, write, key }: Pipeline): Pick<StartPipelineRequest, 'read' | 'write' | 'key'> {
+  return { ...(read && { read }), ...(write && { write }), ...(key && { key: [...key] }) }
 }
 
 /**
@@ -94,6 +140,9 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     is_proposed: false,
     trigger_interval: pipeline.trigger_interval,
     create_sink_table: pipeline.create_sink_table,
+    read: pipeline.read ?? 'appends',
+    write: pipeline.write ?? 'append',
+    key: pipeline.key ?? [],
     on_delete: pipeline.on_delete,
     engine: pipeline.engine,
     max_files_per_batch: String(pipeline.max_files_per_batch),
@@ -109,7 +158,7 @@ export function fieldErrorsOf(errors: readonly { readonly path: string; readonly
   const fields: Record<string, string> = {}
   const rest: string[] = []
   for (const { path, message } of errors) {
-    const field = path.startsWith('nodes.') ? 'version_id' : path
+    const field = path.startsWith('nodes.') ? 'version_id' : path.replace(/^key\.\d+$/, 'key')
     if (!Object.hasOwn(EMPTY_START_FORM, field)) rest.push(message)
     else fields[field] = fields[field] === undefined ? message : `${fields[field]}; ${message}`
   }

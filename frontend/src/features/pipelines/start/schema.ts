@@ -4,9 +4,21 @@ import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
 import { pipelines } from '../../../strings/pipelines.ts'
-import type { StartForm } from './form.ts'
+import { isPlainCopy, isShown, type StartForm } from './form.ts'
 
 const MEBIBYTE = 2 ** 20
+
+/** Both are always sent: without them, a pipeline that is started again keeps its own. */
+function modesOf(form: StartForm): Pick<StartPipelineRequest, 'read' | 'write' | 'key'> {
+  const hasKey = isShown('key', form) && form.key.length > 0
+  return { read: form.read, write: form.write, ...(hasKey ? { key: [...form.key] } : {}) }
+}
+
+/** Only the embedded engine follows changes and merges rows. */
+function engineOf(form: StartForm): Pick<StartPipelineRequest, 'engine'> {
+  if (!isPlainCopy(form)) return { engine: 'embedded' }
+  return form.engine === '' ? {} : { engine: form.engine }
+}
 
 /** Checks the start form and makes the request to start a pipeline; fields with their default are left out. */
 export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSchema(
@@ -14,6 +26,9 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
   (form: StartForm, addProblem) => {
     const [source, sink] = [form.source_table.trim(), form.sink_table.trim()]
     if (form.mode === 'copy' && sink !== '' && sink === source) addProblem('sink_table', pipelines.form.sameTable)
+    if (isShown('key', form) && form.write !== 'append' && form.key.length === 0) {
+      addProblem('key', pipelines.form.keyMissing)
+    }
     const trigger = form.trigger_interval.trim()
     if (parseTriggerInterval(trigger) === undefined) addProblem('trigger_interval', TRIGGER_RULE)
     const maxFiles = numberIn(form.max_files_per_batch)
@@ -24,12 +39,13 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
         : {
             source_table: source,
             sink_table: sink,
+            ...modesOf(form),
             ...(form.create_sink_table ? { create_sink_table: true } : {}),
           }),
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
-      ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
-      ...(form.engine === '' ? {} : { engine: form.engine }),
+      ...(form.on_delete === 'skip' && isShown('on_delete', form) ? { on_delete: form.on_delete } : {}),
+      ...engineOf(form),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
       ...(maxMebibytes === undefined ? {} : { max_bytes_per_batch: maxMebibytes * MEBIBYTE }),
     }
