@@ -12,7 +12,8 @@ import {
 } from '../../frontend/src/features/pipelines/monitor/state.ts'
 import { chartPoints } from '../../frontend/src/features/pipelines/monitor/chart-points.ts'
 import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
-import { isIdle, isMerging, sampleOf } from '../../frontend/src/features/pipelines/monitor/sample.ts'
+import { isMerging, modesOfGraph } from '../../frontend/src/features/pipelines/modes.ts'
+import { isIdle, sampleOf } from '../../frontend/src/features/pipelines/monitor/sample.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/monitor/ring-buffer.ts'
 import { sparklinePath } from '../../frontend/src/components/chart/sparkline-path.ts'
 
@@ -234,6 +235,19 @@ describe('the rows that a batch changes', () => {
   it('are inserted where an earlier release stored no counts', () => {
     expect(merged.merged).toEqual({ inserted: 1, updated: 2, deleted: 4 })
     expect(sampleOf({ ...progress(1), sink }).merged).toEqual({ inserted: 3, updated: 0, deleted: 0 })
+  })
+
+  it('are those of the nodes of a version', () => {
+    const source = (config: object) => ({ type: 'iceberg-source', config: { ...config } })
+    const sink = (config: object) => ({ type: 'iceberg-sink', config: { ...config } })
+    const mirror = { read: 'changes', write: 'mirror', key: ['id'] }
+    expect(modesOfGraph([source({ read: 'changes' }), sink({ write: 'mirror', key: ['id'] })])).toEqual(mirror)
+    expect(modesOfGraph([source({}), source({ read: 'changes' }), sink({})])).toEqual({
+      read: 'mixed',
+      write: 'append',
+      key: null,
+    })
+    expect(modesOfGraph([])).toEqual({ read: null, write: 'append', key: null })
   })
 
   it('are shown for pipelines that merge, and for versions that have replaced or deleted rows', () => {

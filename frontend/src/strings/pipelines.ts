@@ -144,6 +144,7 @@ export const pipelines = {
       checkpoint: 'Checkpoint',
       trigger: 'Trigger interval',
       read: 'Reads',
+      mixed: 'New rows of some sources, all changes of others',
       write: 'Writes',
       key: 'Key',
       onDelete: 'When the source deletes or overwrites rows',

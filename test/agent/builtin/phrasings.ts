@@ -99,7 +99,7 @@ export const TUNED: readonly Phrasing[] = [
     },
   ),
   phrasing('mirror demo.orders into demo.orders_copy every minute with checkpoint checkpoints/two'),
-  phrasing('what would it take to mirror demo.orders into demo.orders_copy?'),
+  phrasing("don't mirror demo.orders into demo.orders_copy by order_id"),
   phrasing('deploy daily_sales to qa', 'deploy_pipeline', { definition_id: '<definition>', environment: 'qa' }),
   phrasing('undeploy daily_sales in qa', 'undeploy_pipeline', { definition_id: '<definition>', environment: 'qa' }),
   phrasing('roll back the deployment of daily_sales in qa', 'rollback_deployment', {

@@ -30,14 +30,6 @@ export const versionsQuery = (definitionId: string) =>
     queryFn: ({ signal }) => api.get<VersionSummary[]>(`${pathOf(definitionId)}/versions`, { signal }),
   })
 
-/** A version with its content, which never changes. */
-export const versionQuery = (definitionId: string, id: string) =>
-  queryOptions({
-    queryKey: ['definitions', definitionId, 'version', id],
-    queryFn: ({ signal }) => api.get<Version>(versionPath(definitionId, id), { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-
 /** The difference between two versions. */
 export const diffQuery = (definitionId: string, from: string, to: string) =>
   queryOptions({

@@ -15,7 +15,8 @@ import { formatRate } from './figures.ts'
 import type { LiveRow } from './monitor/state.ts'
 import classes from './pipelines.module.css'
 import { MergedChart } from './merged-chart.tsx'
-import { isIdle, isMerging, rateOf, type Sample } from './monitor/sample.ts'
+import { isMerging, usePipelineModes } from './modes.ts'
+import { isIdle, rateOf, type Sample } from './monitor/sample.ts'
 import { joinedSamples } from './monitor/samples-of.ts'
 
 const charts = words.detail.charts
@@ -49,10 +50,11 @@ const CHARTS: readonly ChartSpec[] = [
 export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const { data: history } = useQuery(pipelineHistoryQuery(pipeline.id))
   const [isTable, setTable] = useState(false)
+  const modes = usePipelineModes(pipeline)
   const now = useNow()
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the row is another one whenever its samples are
   const samples = useMemo(() => joinedSamples(history, live?.samples.toArray() ?? []), [history, live])
-  const merges = isMerging(pipeline, samples)
+  const merges = isMerging(modes, samples)
   if (samples.length === 0) return <p className={classes.note}>{charts.nothing}</p>
   return (
     <>

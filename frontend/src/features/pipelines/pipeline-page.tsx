@@ -20,11 +20,12 @@ import { nameOf } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
 import { lastBatch, type LiveRow } from './monitor/state.ts'
 import { useLiveRow, useMonitor } from './monitor/store.ts'
+import { isMerging, usePipelineModes } from './modes.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { isIdle, isMerging, lastSampleOf, type Sample } from './monitor/sample.ts'
+import { isIdle, lastSampleOf, type Sample } from './monitor/sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -121,6 +122,7 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
 
 function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const last = lastSampleOf(pipeline)
+  const modes = usePipelineModes(pipeline)
   const batch = lastBatch(live) ?? (last && !isIdle(last) ? last : undefined)
   const now = useNow()
   return (
@@ -141,7 +143,7 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
         value={batch ? formatCount(batch.batchId) : words.none}
         hint={batch && <RelativeTime at={new Date(batch.atMs).toISOString()} />}
       />
-      {batch && isMerging(pipeline, live?.samples.toArray() ?? [batch]) && <MergedFigure batch={batch} />}
+      {batch && isMerging(modes, live?.samples.toArray() ?? [batch]) && <MergedFigure batch={batch} />}
     </FigureRow>
   )
 }

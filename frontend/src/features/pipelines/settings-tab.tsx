@@ -5,6 +5,7 @@ import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { formatBytes, formatCount } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
+import { usePipelineModes } from './modes.ts'
 import classes from './pipelines.module.css'
 
 const settings = words.detail.settings
@@ -71,13 +72,14 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
 }
 
 /** What is read, how it is written, and what deletes do to a pipeline that reads appended rows. */
-function Modes({ pipeline: { read, write, key, on_delete: onDelete } }: { readonly pipeline: Pipeline }) {
+function Modes({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { read, write, key } = usePipelineModes(pipeline)
   return (
     <>
-      {read && <Fact label={settings.read}>{words.form.reads[read]}</Fact>}
+      {read && <Fact label={settings.read}>{read === 'mixed' ? settings.mixed : words.form.reads[read]}</Fact>}
       {write && <Fact label={settings.write}>{words.form.writes[write]}</Fact>}
       {key && <Fact label={settings.key}>{key.join(', ')}</Fact>}
-      {read !== 'changes' && <Fact label={settings.onDelete}>{settings.onDeleteValues[onDelete]}</Fact>}
+      {read !== 'changes' && <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>}
     </>
   )
 }

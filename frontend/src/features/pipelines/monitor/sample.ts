@@ -52,12 +52,6 @@ function mergedBy(sink: PipelineProgress['sink']): MergedCounts {
   return { inserted, updated: sink.num_updated_rows ?? 0, deleted: sink.num_deleted_rows ?? 0 }
 }
 
-/** Whether a pipeline replaces or deletes rows of its sink; that of a version shows it by what it did. */
-export function isMerging({ write }: Pick<Pipeline, 'write'>, samples: readonly Sample[]): boolean {
-  if (write !== null) return write !== 'append'
-  return samples.some(({ merged: { updated, deleted } }) => updated + deleted > 0)
-}
-
 /** Rows per second since the previous trigger or, for a first batch, during the batch. */
 export function rateOf({ rows, inputRate, processedRate }: Sample): number | null {
   return rows === 0 ? 0 : (inputRate ?? processedRate)
