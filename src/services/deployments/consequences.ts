@@ -8,7 +8,7 @@ import { countText, type KnownRows } from './start-points.ts'
 export function rowChanges({ write }: Pick<BatchQuery, 'write'>, sink: string): readonly string[] {
   if (write === undefined || write.mode === 'append') return []
   const replaced = `a row replaces the row of ${sink} with the same ${write.key.join(', ')}`
-  return write.mode === 'upsert' ? [replaced] : [replaced, `deleted rows are deleted from ${sink}`]
+  return write.mode === 'upsert' ? [replaced] : [replaced, `a row that is marked as deleted is deleted from ${sink}`]
 }
 
 interface Change {

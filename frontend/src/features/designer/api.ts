@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { RunEnvironment, Transition } from '../../../../src/domain/environments.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
-import { boardQuery } from '../../api/definitions.ts'
+import { boardQuery, versionQuery } from '../../api/definitions.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type {
   ApprovalRequest,

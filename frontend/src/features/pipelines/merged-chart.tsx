@@ -3,6 +3,7 @@ import { Chart } from '../../components/chart/chart.tsx'
 import { formatCount, formatPlural } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import type { ChartPoints } from './monitor/chart-points.ts'
+import { isIdle } from './monitor/sample.ts'
 import classes from './pipelines.module.css'
 
 const charts = words.detail.charts
@@ -18,7 +19,7 @@ export function MergedChart({ points: { x, samples } }: { readonly points: Chart
     () =>
       LINES.map(({ kind, color }) => ({
         label: charts.changeNames[kind],
-        values: samples.map((one) => one && one.merged[kind]),
+        values: samples.map((one) => (one === null || isIdle(one) ? null : one.merged[kind])),
         color,
       })),
     [samples],

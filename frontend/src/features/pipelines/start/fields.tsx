@@ -11,7 +11,7 @@ import { tableNamesQuery } from '../../../api/tables.ts'
 import { runnableQuery, versionsQuery } from '../api.ts'
 import { monitorStore, useMonitor, usePipelineIds } from '../monitor/store.ts'
 import classes from '../pipelines.module.css'
-import { isCheckpointOf, isShown, proposeCheckpoint, type StartForm } from './form.ts'
+import { isCheckpointOf, isShown, proposeCheckpoint, sinkLayout, type StartForm } from './form.ts'
 import { ModeFields } from './mode-fields.tsx'
 
 interface FieldsProps {
@@ -82,7 +82,7 @@ function TableFields({ form }: FieldsProps) {
       {(isMissing || isCreated) && (
         <Checkbox
           label={texts.createSink}
-          description={texts.createSinkHelp}
+          description={texts.createSinkHelp[sinkLayout(form.values)]}
           {...form.getInputProps('create_sink_table', { type: 'checkbox' })}
         />
       )}

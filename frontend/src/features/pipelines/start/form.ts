@@ -69,6 +69,12 @@ export function isShown(field: string, form: Pick<StartForm, 'mode' | 'read' | '
   }
 }
 
+/** What a sink that a start creates is made for. */
+export function sinkLayout({ read, write }: Pick<StartForm, 'read' | 'write'>): 'copy' | 'log' | 'merge' {
+  if (write !== 'append') return 'merge'
+  return read === 'changes' ? 'log' : 'copy'
+}
+
 /** Whether a mirror has nothing that says which rows are deleted: neither changes nor a log of them. */
 export function lacksChanges(
   { read, write }: Pick<StartForm, 'read' | 'write'>,
