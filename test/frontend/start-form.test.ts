@@ -67,12 +67,14 @@ describe('the start form', () => {
     })
     const full = form({
       create_sink_table: true,
+      on_schema_change: 'add',
       on_delete: 'skip',
       max_files_per_batch: '10',
       max_bytes_per_batch: '2',
     })
     expect(startSchema.parse(full)).toMatchObject({
       create_sink_table: true,
+      on_schema_change: 'add',
       on_delete: 'skip',
       max_files_per_batch: 10,
       max_bytes_per_batch: 2 ** 21,
@@ -108,12 +110,12 @@ describe('the start form', () => {
 
   it('shows fields where they have a meaning', () => {
     const shown = (more: Partial<StartForm>) =>
-      ['version_id', 'read', 'write', 'key', 'engine', 'on_delete', 'sink_table'].filter((field) =>
+      ['version_id', 'read', 'write', 'on_schema_change', 'key', 'engine', 'on_delete', 'sink_table'].filter((field) =>
         isShown(field, form(more)),
       )
-    expect(shown({})).toEqual(['read', 'write', 'engine', 'on_delete', 'sink_table'])
-    expect(shown({ write: 'upsert' })).toEqual(['read', 'write', 'key', 'on_delete', 'sink_table'])
-    expect(shown({ read: 'changes' })).toEqual(['read', 'write', 'key', 'sink_table'])
+    expect(shown({})).toEqual(['read', 'write', 'on_schema_change', 'engine', 'on_delete', 'sink_table'])
+    expect(shown({ write: 'upsert' })).toEqual(['read', 'write', 'on_schema_change', 'key', 'on_delete', 'sink_table'])
+    expect(shown({ read: 'changes' })).toEqual(['read', 'write', 'on_schema_change', 'key', 'sink_table'])
     expect(shown({ mode: 'version', read: 'changes' })).toEqual(['version_id', 'engine', 'on_delete'])
   })
 

@@ -144,6 +144,7 @@ export const pipelines = {
       checkpoint: 'Checkpoint',
       trigger: 'Trigger interval',
       read: 'Reads',
+      newColumns: 'When the source gets a column',
       mixed: 'New rows of some sources, all changes of others',
       write: 'Writes',
       key: 'Key',
@@ -279,6 +280,9 @@ export const pipelines = {
     keyHelp: 'Columns that identify a row in the sink. Each key occurs once.',
     keyOfChangesHelp: 'Optional. A deleted and an inserted row with the same key are marked as an update.',
     keyMissing: 'Choose the columns that identify a row.',
+    newColumns: 'When the source gets a column',
+    newColumnsDefault: 'Add it to a sink that a pipeline created, else wait',
+    newColumnsDo: { fail: 'Wait until the sink has it', ignore: 'Leave it out', add: 'Add it to the sink' },
     mirrorNeedsChanges:
       'A mirror has to know which rows are deleted. Read all changes, or choose a source with a text column _change_type.',
     onDelete: 'When the source deletes or overwrites rows',

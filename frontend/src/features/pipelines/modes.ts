@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { READ_MODES, type ReadMode, WRITE_MODES, type WriteMode } from '../../../../src/domain/pipeline-modes.ts'
+import { READ_MODES, type ReadMode, WRITE_MODES, type WriteMode } from '../../../../src/domain/pipelines/modes.ts'
 import { versionQuery } from '../../api/definitions.ts'
 import type { GraphNode, Pipeline } from '../../api/types.ts'
 import type { Sample } from './monitor/sample.ts'

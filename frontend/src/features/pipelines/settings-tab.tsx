@@ -79,6 +79,9 @@ function Modes({ pipeline }: { readonly pipeline: Pipeline }) {
       {read && <Fact label={settings.read}>{read === 'mixed' ? settings.mixed : words.form.reads[read]}</Fact>}
       {write && <Fact label={settings.write}>{words.form.writes[write]}</Fact>}
       {key && <Fact label={settings.key}>{key.join(', ')}</Fact>}
+      {pipeline.on_schema_change && (
+        <Fact label={settings.newColumns}>{words.form.newColumnsDo[pipeline.on_schema_change]}</Fact>
+      )}
       {read !== 'changes' && <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>}
     </>
   )

@@ -1,4 +1,4 @@
-import type { ReadMode, WriteMode } from '../../../../../src/domain/pipelines/modes.ts'
+import type { ReadMode, SchemaChange, WriteMode } from '../../../../../src/domain/pipelines/modes.ts'
 import type { Pipeline, StartPipelineRequest } from '../../../api/types.ts'
 
 /** The values of the start form, named after the fields of the request; `max_bytes_per_batch` is in MiB. */
@@ -17,6 +17,8 @@ export interface StartForm {
   readonly write: WriteMode
   /** Columns that identify a row. */
   readonly key: readonly string[]
+  /** Empty: columns are added to a sink that a pipeline created. */
+  readonly on_schema_change: '' | SchemaChange
   readonly on_delete: 'fail' | 'skip'
   /** Empty: the service chooses as it did before, or by its default. */
   readonly engine: '' | NonNullable<StartPipelineRequest['engine']>
@@ -37,6 +39,7 @@ export const EMPTY_START_FORM: StartForm = {
   read: 'appends',
   write: 'append',
   key: [],
+  on_schema_change: '',
   on_delete: 'fail',
   engine: '',
   max_files_per_batch: '',
@@ -58,6 +61,7 @@ export function isShown(field: string, form: Pick<StartForm, 'mode' | 'read' | '
       return !isCopy
     case 'read':
     case 'write':
+    case 'on_schema_change':
       return isCopy
     case 'key':
     case 'engine':
@@ -106,8 +110,13 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
   }
 }
 
-function modesOf({ read, write, key }: Pipeline): Pick<StartPipelineRequest, 'read' | 'write' | 'key'> {
-  return { ...(read && { read }), ...(write && { write }), ...(key && { key: [...key] }) }
+function modesOf({ read, write, key, on_schema_change: change }: Pipeline): Partial<StartPipelineRequest> {
+  return {
+    ...(read && { read }),
+    ...(write && { write }),
+    ...(key && { key: [...key] }),
+    ...(change && { on_schema_change: change }),
+  }
 }
 
 /**
@@ -149,6 +158,7 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     read: pipeline.read ?? 'appends',
     write: pipeline.write ?? 'append',
     key: pipeline.key ?? [],
+    on_schema_change: pipeline.on_schema_change ?? '',
     on_delete: pipeline.on_delete,
     engine: pipeline.engine,
     max_files_per_batch: String(pipeline.max_files_per_batch),

@@ -1,7 +1,7 @@
-import { Radio, Stack } from '@mantine/core'
+import { Radio, Select, Stack } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
-import { READ_MODES, WRITE_MODES } from '../../../../../src/domain/pipelines/modes.ts'
+import { READ_MODES, SCHEMA_CHANGES, WRITE_MODES } from '../../../../../src/domain/pipelines/modes.ts'
 import { columnsQuery, tableNamesQuery } from '../../../api/tables.ts'
 import { KeyField } from '../../../components/form/key-field.tsx'
 import { Note } from '../../../components/status/note.tsx'
@@ -34,6 +34,7 @@ export function ModeFields({ form }: FieldsProps) {
       </Radio.Group>
       <ChangesNote values={form.values} />
       {isShown('key', form.values) && <RowKey form={form} />}
+      <NewColumns form={form} />
     </>
   )
 }
@@ -60,6 +61,21 @@ function RowKey({ form }: FieldsProps) {
       value={[...form.values.key]}
       error={form.errors['key']}
       onChange={(key) => form.setFieldValue('key', key)}
+    />
+  )
+}
+
+function NewColumns({ form }: FieldsProps) {
+  const { on_schema_change: change } = form.values
+  return (
+    <Select
+      label={texts.newColumns}
+      placeholder={texts.newColumnsDefault}
+      clearable
+      data={SCHEMA_CHANGES.map((value) => ({ value, label: texts.newColumnsDo[value] }))}
+      value={change === '' ? null : change}
+      error={form.errors['on_schema_change']}
+      onChange={(value) => form.setFieldValue('on_schema_change', SCHEMA_CHANGES.find((one) => one === value) ?? '')}
     />
   )
 }

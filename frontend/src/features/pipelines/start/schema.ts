@@ -9,9 +9,15 @@ import { isPlainCopy, isShown, type StartForm } from './form.ts'
 const MEBIBYTE = 2 ** 20
 
 /** Both are always sent: without them, a pipeline that is started again keeps its own. */
-function modesOf(form: StartForm): Pick<StartPipelineRequest, 'read' | 'write' | 'key'> {
-  const hasKey = isShown('key', form) && form.key.length > 0
-  return { read: form.read, write: form.write, ...(hasKey ? { key: [...form.key] } : {}) }
+function modesOf(form: StartForm): Partial<StartPipelineRequest> {
+  const { read, write, key, on_schema_change: change } = form
+  const hasKey = isShown('key', form) && key.length > 0
+  return {
+    read,
+    write,
+    ...(hasKey ? { key: [...key] } : {}),
+    ...(change === '' ? {} : { on_schema_change: change }),
+  }
 }
 
 /** Only the embedded engine follows changes and merges rows. */
