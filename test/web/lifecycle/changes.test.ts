@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('a pipeline that follows changes, on
     await page.getByRole('combobox', { name: 'Key' }).click()
     await page.getByRole('option', { name: 'user_id' }).click()
     await page.getByLabel('Trigger interval').fill('500 ms')
-    await page.getByLabel('Max files per batch').fill('20')
+    await page.getByLabel('Max files per batch').fill('100')
     await page.getByRole('button', { name: 'Start pipeline' }).click()
 
     await page.waitForURL(/\/pipelines\/pipe-/)
