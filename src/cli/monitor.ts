@@ -43,13 +43,24 @@ function linesOf(message: MonitorMessage): readonly string[] {
     case 'progress': {
       const { pipeline_id: id, progress } = message
       const lagSeconds = Math.max(0, ...progress.sources.map(({ lag }) => lag.seconds))
-      const rows = `${progress.num_input_rows} rows read, ${progress.sink.num_output_rows} written`
+      const rows = `${progress.num_input_rows} rows read, ${writtenText(progress.sink)}`
       const time = `in ${durationText(progress.batch_duration_ms)}, lag ${durationText(lagSeconds * 1000)}`
       return [`${progress.timestamp}  ${plainText(id)}  batch ${progress.batch_id}: ${rows} ${time}`]
     }
     default:
       return []
   }
+}
+
+/** The rows of a batch in the sink; apart only where some replaced others or were deleted. */
+function writtenText({
+  num_output_rows: written,
+  num_inserted_rows: inserted = written,
+  num_updated_rows: updated = 0,
+  num_deleted_rows: deleted = 0,
+}: NonNullable<Pipeline['last_progress']>['sink']): string {
+  if (updated === 0 && deleted === 0) return `${written} written`
+  return `${inserted} inserted, ${updated} updated, ${deleted} deleted`
 }
 
 function stateLine({ id, state, source_tables: from, sink_table: to, error }: Pipeline): string {

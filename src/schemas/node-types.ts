@@ -14,14 +14,15 @@ const relationName = z
 /** Names of columns that identify a row; up to 20. */
 export const keyColumns = z.array(columnName).min(1).max(20)
 
-export const readMode = z.enum(READ_MODES).meta({
-  description:
-    'appends: the rows that snapshots append. changes: how rows change, with the columns _change_type, _change_ordinal and _commit_snapshot_id',
-})
+/** What each way to read means. */
+export const READ_HELP =
+  'appends: the rows that snapshots append; changes: how rows change, with the columns _change_type, _change_ordinal and _commit_snapshot_id'
+
+export const readMode = z.enum(READ_MODES).meta({ description: READ_HELP })
 
 export const writeMode = z.enum(WRITE_MODES).meta({
   description:
-    'append: adds rows. upsert: a row replaces the one with the same key. mirror: so, and deleted rows leave the sink',
+    'append: adds rows; upsert: a row replaces the one with the same key; mirror: the same, and deleted rows leave the sink',
 })
 
 /** Config of each type of node that can run. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SCHEMA_CHANGES } from '../domain/pipelines/modes.ts'
-import { keyColumns, readMode, writeMode } from './node-types.ts'
+import { keyColumns, READ_HELP, readMode, writeMode } from './node-types.ts'
 import {
   bytes,
   count,
@@ -53,7 +53,9 @@ export const startPipelineRequest = z
       .meta({ description: 'Number and unit (ms, s, min, h), from 100 ms to 24 h', example: '5 seconds' }),
     create_sink_table: z.boolean().optional(),
     on_delete: z.enum(['fail', 'skip']).optional(),
-    read: readMode.optional(),
+    read: readMode.optional().meta({
+      description: `${READ_HELP}. Default for read, write and key: as before for a pipeline that is started again, else appends and append`,
+    }),
     write: writeMode.optional(),
     key: keyColumns.optional().meta({
       description:
@@ -192,6 +194,9 @@ const progressPoint = z
     batch_id: z.int().min(0),
     num_input_rows: count,
     num_output_rows: count,
+    num_inserted_rows: count,
+    num_updated_rows: count,
+    num_deleted_rows: count,
     input_rows_per_second: z.number().nullable(),
     processed_rows_per_second: z.number().nullable(),
     batch_duration_ms: count,

@@ -12,7 +12,8 @@ import {
 } from '../../frontend/src/features/pipelines/monitor/state.ts'
 import { chartPoints } from '../../frontend/src/features/pipelines/monitor/chart-points.ts'
 import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
-import { isIdle } from '../../frontend/src/features/pipelines/monitor/sample.ts'
+import { isMerging, modesOfGraph } from '../../frontend/src/features/pipelines/modes.ts'
+import { isIdle, sampleOf } from '../../frontend/src/features/pipelines/monitor/sample.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/monitor/ring-buffer.ts'
 import { sparklinePath } from '../../frontend/src/components/chart/sparkline-path.ts'
 
@@ -209,6 +210,7 @@ describe('the rate of a pipeline', () => {
     inputRate: 5,
     processedRate: 50,
     durationMs: 100,
+    merged: { inserted: 10, updated: 0, deleted: 0 },
     lagRows: 0,
     lagSeconds: 0,
   })
@@ -224,6 +226,37 @@ describe('the rate of a pipeline', () => {
     expect(currentRate(pipeline('a', { trigger_interval: '1 min' }), sample(0), 60_000)).toBe(5)
     expect(currentRate(pipeline('a', { state: 'stopped' }), sample(0), 1000)).toBeUndefined()
     expect(currentRate(pipeline('a'), undefined, 1000)).toBeUndefined()
+  })
+})
+
+describe('the rows that a batch changes', () => {
+  const sink = { description: 'k', num_output_rows: 3, snapshot_id: null }
+  const counts = { num_inserted_rows: 1, num_updated_rows: 2, num_deleted_rows: 4 }
+  const merged = sampleOf({ ...progress(1), sink: { ...sink, ...counts } })
+
+  it('are inserted where an earlier release stored no counts', () => {
+    expect(merged.merged).toEqual({ inserted: 1, updated: 2, deleted: 4 })
+    expect(sampleOf({ ...progress(1), sink }).merged).toEqual({ inserted: 3, updated: 0, deleted: 0 })
+  })
+
+  it('are those of the nodes of a version', () => {
+    const source = (config: object) => ({ type: 'iceberg-source', config: { ...config } })
+    const sink = (config: object) => ({ type: 'iceberg-sink', config: { ...config } })
+    const mirror = { read: 'changes', write: 'mirror', key: ['id'] }
+    expect(modesOfGraph([source({ read: 'changes' }), sink({ write: 'mirror', key: ['id'] })])).toEqual(mirror)
+    expect(modesOfGraph([source({}), source({ read: 'changes' }), sink({})])).toEqual({
+      read: 'mixed',
+      write: 'append',
+      key: null,
+    })
+    expect(modesOfGraph([])).toEqual({ read: null, write: 'append', key: null })
+  })
+
+  it('are shown for pipelines that merge, and for versions that have replaced or deleted rows', () => {
+    expect(isMerging({ write: 'mirror' }, [])).toBe(true)
+    expect(isMerging({ write: 'append' }, [merged])).toBe(false)
+    expect(isMerging({ write: null }, [merged])).toBe(true)
+    expect(isMerging({ write: null }, [sampleOf(progress(1))])).toBe(false)
   })
 })
 
@@ -290,6 +323,7 @@ describe('the points of the charts', () => {
     inputRate: 5,
     processedRate: 50,
     durationMs: rows === 0 ? 0 : 1000,
+    merged: { inserted: rows, updated: 0, deleted: 0 },
     lagRows: 0,
     lagSeconds: 0,
   })

@@ -3,9 +3,12 @@ import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
 import {
   EMPTY_START_FORM,
   fieldErrorsOf,
+  isShown,
+  lacksChanges,
   proposeCheckpoint,
   type StartForm,
 } from '../../frontend/src/features/pipelines/start/form.ts'
+import { keyColumnNames } from '../../frontend/src/components/form/key-columns.ts'
 import { startSchema } from '../../frontend/src/features/pipelines/start/schema.ts'
 
 const form = (more: Partial<StartForm> = {}): StartForm => ({
@@ -78,17 +81,21 @@ describe('the start form', () => {
     expect(startSchema.parse(form())).toEqual({
       source_table: 'demo.orders',
       sink_table: 'demo.copy',
+      read: 'appends',
+      write: 'append',
       checkpoint_location: 'checkpoints/copy',
       trigger_interval: '5 seconds',
     })
     const full = form({
       create_sink_table: true,
+      on_schema_change: 'add',
       on_delete: 'skip',
       max_files_per_batch: '10',
       max_bytes_per_batch: '2',
     })
     expect(startSchema.parse(full)).toMatchObject({
       create_sink_table: true,
+      on_schema_change: 'add',
       on_delete: 'skip',
       max_files_per_batch: 10,
       max_bytes_per_batch: 2 ** 21,
@@ -98,6 +105,65 @@ describe('the start form', () => {
       checkpoint_location: 'checkpoints/copy',
       trigger_interval: '5 seconds',
     })
+  })
+
+  it('names key and modes, and leaves out what has no meaning for changes', () => {
+    const mirror = { read: 'changes', write: 'mirror', key: ['id', 'region'] } as const
+    const spark = { engine: 'spark', on_delete: 'skip' } as const
+    expect(startSchema.parse(form({ ...mirror, ...spark }))).toEqual({
+      source_table: 'demo.orders',
+      sink_table: 'demo.copy',
+      ...mirror,
+      engine: 'embedded',
+      checkpoint_location: 'checkpoints/copy',
+      trigger_interval: '5 seconds',
+    })
+    expect(errorsOf({ ...mirror, key: [] })).toEqual({ key: 'Choose the columns that identify a row.' })
+    expect(errorsOf({ read: 'changes', key: [] })).toEqual({})
+    expect(startSchema.parse(form({ key: ['left', 'over'] }))).not.toHaveProperty('key')
+    expect(startSchema.parse(form({ ...mirror, ...spark, mode: 'version', version_id: 'v' }))).toEqual({
+      version_id: 'v',
+      ...spark,
+      checkpoint_location: 'checkpoints/copy',
+      trigger_interval: '5 seconds',
+    })
+  })
+
+  it('shows fields where they have a meaning', () => {
+    const shown = (more: Partial<StartForm>) =>
+      ['version_id', 'read', 'write', 'on_schema_change', 'key', 'engine', 'on_delete', 'sink_table'].filter((field) =>
+        isShown(field, form(more)),
+      )
+    expect(shown({})).toEqual(['read', 'write', 'on_schema_change', 'engine', 'on_delete', 'sink_table'])
+    expect(shown({ write: 'upsert' })).toEqual(['read', 'write', 'on_schema_change', 'key', 'on_delete', 'sink_table'])
+    expect(shown({ read: 'changes' })).toEqual(['read', 'write', 'on_schema_change', 'key', 'sink_table'])
+    expect(shown({ mode: 'version', read: 'changes' })).toEqual(['version_id', 'engine', 'on_delete'])
+  })
+
+  it('warns of a mirror that does not know which rows are deleted', () => {
+    const columns = [{ name: 'id', type: 'long' }]
+    const log = [...columns, { name: '_change_type', type: 'string' }]
+    expect(lacksChanges(form({ write: 'mirror' }), columns)).toBe(true)
+    expect(lacksChanges(form({ write: 'mirror' }), log)).toBe(false)
+    expect(lacksChanges(form({ write: 'mirror' }), undefined)).toBe(false)
+    expect(lacksChanges(form({ write: 'mirror', read: 'changes' }), columns)).toBe(false)
+    expect(lacksChanges(form({ write: 'upsert' }), columns)).toBe(false)
+  })
+
+  it('offers columns as a key that can identify a row', () => {
+    const columns = [
+      ['id', 'long'],
+      ['price', 'decimal(10,2)'],
+      ['rate', 'double'],
+      ['hash', 'fixed[16]'],
+      ['place', 'struct<lat: double, name: string>'],
+      ['place.lat', 'double'],
+      ['place.name', 'string'],
+      ['tags', 'list<string>'],
+      ['tags.element', 'string'],
+      ['place.x', 'string'],
+    ].map(([path = '', type = ''], id) => ({ id, name: path, path, type, nullable: true, comment: null }))
+    expect(keyColumnNames(columns)).toEqual(['id', 'price', 'hash', 'place.x'])
   })
 
   it('suggests a checkpoint that no other pipeline uses', () => {
@@ -114,9 +180,10 @@ describe('the start form', () => {
         { path: 'sink_table', message: 'a' },
         { path: 'sink_table', message: 'b' },
         { path: 'nodes.2', message: 'c' },
+        { path: 'key.1', message: 'k' },
         { path: 'elsewhere', message: 'd' },
         { path: 'constructor', message: 'e' },
       ]),
-    ).toEqual({ fields: { sink_table: 'a; b', version_id: 'c' }, rest: ['d', 'e'] })
+    ).toEqual({ fields: { sink_table: 'a; b', version_id: 'c', key: 'k' }, rest: ['d', 'e'] })
   })
 })

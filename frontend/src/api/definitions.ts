@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api } from './client.ts'
-import type { Board } from './types.ts'
+import type { Board, Version } from './types.ts'
 
 const PAGE_SIZE = 500
 
@@ -23,4 +23,15 @@ export const definitionQuery = (id: string) =>
       if (row === undefined) throw new Error('the board left the definition out')
       return row
     },
+  })
+
+/** A version with its content, which never changes. */
+export const versionQuery = (definitionId: string, id: string) =>
+  queryOptions({
+    queryKey: ['definitions', definitionId, 'version', id],
+    queryFn: ({ signal }) =>
+      api.get<Version>(`/api/pipeline-defs/${encodeURIComponent(definitionId)}/versions/${encodeURIComponent(id)}`, {
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
   })

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from './client.ts'
-import type { TableList, TableListItem } from './types.ts'
+import type { TableList, TableListItem, TableSchema } from './types.ts'
 
 /** Every table of the catalog, by name; pages of the service are put together. */
 export const tablesQuery = queryOptions({
@@ -25,3 +25,11 @@ async function allTables(signal: AbortSignal): Promise<readonly TableListItem[]>
   } while (token !== null)
   return tables
 }
+
+/** The columns of a table. */
+export const columnsQuery = (table: string) =>
+  queryOptions({
+    queryKey: ['table', table, 'schema'],
+    queryFn: ({ signal }) => api.get<TableSchema>(`/api/table/${encodeURIComponent(table)}/schema`, { signal }),
+    retry: false,
+  })

@@ -56,7 +56,7 @@ export const pipelines = {
       last: 'Last batch',
     },
     emptyTitle: 'No pipelines yet',
-    emptyText: 'A pipeline copies new rows from one table to another, or runs a version of a definition.',
+    emptyText: 'A pipeline copies or mirrors one table into another, or runs a version of a definition.',
     noneTitle: 'No matching pipelines',
     noneText: 'Change the search or the state filter.',
     clear: 'Show all',
@@ -70,7 +70,19 @@ export const pipelines = {
   none: '–',
   detail: {
     title: 'Pipeline',
-    copies: 'Copies appended rows.',
+    /** What a pipeline without a version reads and writes; `key` names columns. */
+    does: {
+      appends: {
+        append: () => 'Copies appended rows.',
+        upsert: (key: string) => `Copies appended rows. A row replaces the row with the same ${key}.`,
+        mirror: (key: string) => `Applies the changes that the source logs, by ${key}.`,
+      },
+      changes: {
+        append: () => 'Appends every change of the source as a row.',
+        upsert: (key: string) => `Copies inserted and updated rows by ${key}. Deleted rows stay in the sink.`,
+        mirror: (key: string) => `Mirrors the source by ${key}: inserts, updates and deletes.`,
+      },
+    },
     runs: 'Runs',
     aVersion: 'a version of a definition',
     versionOf: (version: number, name: string) => `v${version} of ${name}`,
@@ -84,11 +96,18 @@ export const pipelines = {
     duration: 'Batch duration',
     durationHint: (trigger: string) => `triggered every ${trigger}`,
     batch: 'Batch',
+    merged: 'Changes to the sink',
+    mergedValue: (inserted: string) => `${inserted} inserted`,
+    mergedHint: (updated: string, deleted: string) => `${updated} updated, ${deleted} deleted`,
     tabs: { charts: 'Charts', history: 'States', progress: 'Progress', settings: 'Settings' },
     charts: {
       rate: 'Rows per second',
       lag: 'Unread rows',
       duration: 'Batch duration',
+      changes: 'Rows inserted, updated and deleted',
+      changeNames: { inserted: 'Inserted', updated: 'Updated', deleted: 'Deleted' },
+      changesSummary: (title: string, sums: readonly string[], points: number) =>
+        `${title}: ${sums.join(', ')}, over ${points} triggers`,
       summary: ({ title, last, top, points }: ChartSummary) =>
         `${title}: last ${last}, maximum ${top}, over ${points} triggers`,
       noValues: (title: string) => `${title}: no batch in this period`,
@@ -116,6 +135,7 @@ export const pipelines = {
         query_planning: 'Plan the query',
         wal_commit: 'Write the offset',
         add_batch: 'Copy the rows',
+        merge_batch: 'Find the keys in the sink',
         commit_batch: 'Commit to the sink',
         commit_offsets: 'Write the commit log',
         trigger_execution: 'Whole trigger',
@@ -124,6 +144,11 @@ export const pipelines = {
     settings: {
       checkpoint: 'Checkpoint',
       trigger: 'Trigger interval',
+      read: 'Reads',
+      newColumns: 'When the source gets a column',
+      mixed: 'New rows of some sources, all changes of others',
+      write: 'Writes',
+      key: 'Key',
       onDelete: 'When the source deletes or overwrites rows',
       onDeleteValues: { fail: 'fail', skip: 'skip the snapshot' },
       engines: { embedded: 'Embedded', spark: 'Spark' },
@@ -147,9 +172,13 @@ export const pipelines = {
     errorDegraded: 'Retries automatically, after 1 second to 5 minutes.',
     errorHelp: {
       HISTORY_LOST:
-        'Snapshots that the pipeline had not read have expired. Start a new pipeline with a new checkpoint to begin with the current data of the source.',
+        'Snapshots that the pipeline had not read have expired or were rolled back. Start a new pipeline with a new checkpoint to begin with the current data of the source.',
       SOURCE_NOT_APPENDED:
-        'The source deleted or overwrote rows. To ignore such snapshots, start the pipeline again with “Skip the snapshot”.',
+        'The source deleted or overwrote rows. To ignore such snapshots, start the pipeline again with “Skip the snapshot”. To apply deletes and updates, read all changes.',
+      INVALID_KEY:
+        'Nothing of this batch was written. Correct the rows at their origin, filter them out in a version, or start the pipeline again with another key.',
+      INVALID_CHANGE:
+        'Nothing of this batch was written. Correct the value at its origin, or translate it in a version with a Select node.',
       TABLE_REPLACED:
         'A table was replaced by another table with the same name. Start a new pipeline with a new checkpoint.',
       CHECKPOINT_MISMATCH: 'The checkpoint folder no longer belongs to this pipeline.',
@@ -206,7 +235,7 @@ export const pipelines = {
   },
   form: {
     title: 'Start a pipeline',
-    lead: 'A pipeline copies the current data of the source, if you do not begin later, then the rows of each new snapshot.',
+    lead: 'A pipeline copies the current data of the source, if you do not begin later, then what each new snapshot adds or changes.',
     what: 'Type',
     copy: 'Copy a table',
     version: 'Run a version',
@@ -215,7 +244,11 @@ export const pipelines = {
     tablePlaceholder: 'namespace.table',
     sinkHelp: 'Columns are matched by name. Only one pipeline can write to a table.',
     createSink: 'Create the sink table if it does not exist',
-    createSinkHelp: 'With the columns and partitions of the source.',
+    createSinkHelp: {
+      copy: 'With the columns and partitions of the source.',
+      log: 'With the columns and partitions of the source, and the columns that describe a change.',
+      merge: 'With the columns of the source, sorted by the key.',
+    },
     definition: 'Definition',
     definitionPlaceholder: 'Choose a definition',
     versionField: 'Version',
@@ -234,6 +267,29 @@ export const pipelines = {
     trigger: 'Trigger interval',
     triggerHelp: 'For example: 500 ms, 5 seconds or 10 min. From 100 ms to 24 h.',
     more: 'Limits and deletes',
+    read: 'What to read',
+    reads: { appends: 'New rows', changes: 'All changes' },
+    readHelp: {
+      appends: 'Rows that are appended to the source.',
+      changes: 'Rows that are inserted, updated or deleted in the source.',
+    },
+    write: 'How to write',
+    writes: { append: 'Append', upsert: 'Upsert', mirror: 'Mirror' },
+    writeHelp: {
+      append:
+        'Adds every row. All changes are added with the columns _change_type, _change_ordinal and _commit_snapshot_id.',
+      upsert: 'A row replaces the row with the same key. Deleted rows stay in the sink.',
+      mirror: 'A row replaces the row with the same key. Deleted rows are deleted from the sink.',
+    },
+    key: 'Key',
+    keyHelp: 'Columns that identify a row in the sink. Each key occurs once.',
+    keyOfChangesHelp: 'Optional. A deleted and an inserted row with the same key are marked as an update.',
+    keyMissing: 'Choose the columns that identify a row.',
+    newColumns: 'When the source gets a column',
+    newColumnsDefault: 'Add it to a sink that a pipeline created, else wait',
+    newColumnsDo: { fail: 'Wait until the sink has it', ignore: 'Leave it out', add: 'Add it to the sink' },
+    mirrorNeedsChanges:
+      'A mirror has to know which rows are deleted. Read all changes, or choose a source with a text column _change_type.',
     onDelete: 'When the source deletes or overwrites rows',
     onDeleteFail: 'Fail',
     onDeleteFailHelp: 'The pipeline stops, and you decide how to continue.',

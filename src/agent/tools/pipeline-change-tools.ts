@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
 import { type StartFrom, type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
 import { requireRoleIn } from '../../services/environments/write-rules.ts'
+import { copyModes } from '../../services/pipelines/requested-modes.ts'
 import { contextOf } from './change-tools.ts'
 import { visible } from './plan-text.ts'
 import { toStoredJson } from './stored-value.ts'
@@ -19,12 +20,15 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     name: 'start_pipeline',
     title: 'Start a pipeline',
     description:
-      'Proposes to start a streaming pipeline from a source table into a sink table, or from a version. Only plans: ' +
+      'Proposes to start a streaming pipeline from a source table into a sink table, or from a version. With read ' +
+      '"changes", write "mirror" and a key, the sink follows inserts, updates and deletes of the source. Only plans: ' +
       'the user has to confirm before anything is started.',
     examples: [
       'Start a pipeline from {table} to {table} every {time} with checkpoint {checkpoint}',
       'Start streaming {table} into {table}',
       'Create a pipeline from {table} into {table}',
+      'Mirror {table} into {table} by {column} every {time} with checkpoint {checkpoint}',
+      'Upsert {table} into {table} by {column}',
     ],
     risk: 'change',
     minRole: 'DataEngineer',
@@ -73,11 +77,12 @@ async function planStart(request: StartPipelineRequest, { services }: ToolRun): 
   if (version === undefined && (source === undefined || sink === undefined)) {
     throw new DomainError('INVALID_REQUEST', 'give source_table and sink_table, or version_id')
   }
+  if (version === undefined) copyModes(request)
   if (source !== undefined) await services.tables.schema(source)
   if (sink !== undefined && create !== true) await services.tables.schema(sink)
   const what = version === undefined ? `from ${source ?? ''} into ${sink ?? ''}` : `of version ${version}`
   const when = `every ${request.trigger_interval}, with the checkpoint ${JSON.stringify(request.checkpoint_location)}`
-  const summary = visible(`Start a pipeline ${what}, ${when}${firstSteps(request)}`)
+  const summary = visible(`Start a pipeline ${what}${modeText(request)}, ${when}${firstSteps(request)}`)
   const args = toStoredJson(request)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a request is a JSON object
   return { plan: args, summary, action: { arguments: args as { readonly [key: string]: typeof args } } }
@@ -94,4 +99,14 @@ function beginText(from: StartFrom): string {
   return 'snapshot_id' in from
     ? `only rows after snapshot ${from.snapshot_id}`
     : `only rows appended after ${from.timestamp}`
+}
+
+/** What is not plain about the modes of a request. */
+function modeText({ read, write, key }: StartPipelineRequest): string {
+  const by = key === undefined ? '' : ` by ${key.join(', ')}`
+  const parts = [
+    ...(read === 'changes' ? ['reads all changes'] : []),
+    ...(write === undefined || write === 'append' ? [] : [`writes with ${write}${by}`]),
+  ]
+  return parts.length === 0 ? '' : ` that ${parts.join(' and ')}`
 }

@@ -23,3 +23,21 @@ export type SchemaChange = (typeof SCHEMA_CHANGES)[number]
 export type SinkWrite =
   | { readonly mode: 'append' }
   | { readonly mode: Exclude<WriteMode, 'append'>; readonly key: readonly string[] }
+
+/** Types whose values identify a row: equal values are equal for every engine. */
+export const KEY_TYPES: ReadonlySet<string> = new Set([
+  'boolean',
+  'int',
+  'long',
+  'decimal',
+  'date',
+  'time',
+  'timestamp',
+  'timestamptz',
+  'timestamp_ns',
+  'timestamptz_ns',
+  'string',
+  'uuid',
+  'fixed',
+  'binary',
+])

@@ -1,8 +1,16 @@
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { ReadPosition } from '../../streaming/source/history.ts'
+import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
 import type { OldProgress } from './old-progress.ts'
 import { countText, type KnownRows } from './start-points.ts'
+
+/** What a version does to rows that its sink has, one sentence each. */
+export function rowChanges({ write }: Pick<BatchQuery, 'write'>, sink: string): readonly string[] {
+  if (write === undefined || write.mode === 'append') return []
+  const replaced = `a row replaces the row of ${sink} with the same ${write.key.join(', ')}`
+  return write.mode === 'upsert' ? [replaced] : [replaced, `a row that is marked as deleted is deleted from ${sink}`]
+}
 
 interface Change {
   readonly planned: PlannedRun

@@ -22,7 +22,7 @@ import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
 import { engineOf, type PipelineEngineChoice } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { beginOptions, requirePublished } from './plan-begin.ts'
-import { consequencesOf } from './consequences.ts'
+import { consequencesOf, rowChanges } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
 import { atNode, BlockedError, problemIn, problemOf } from './plan-problems.ts'
@@ -209,7 +209,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     offsets,
     known,
     problems: [],
-    consequences: [...consequencesOf(change), ...warnings],
+    consequences: [...consequencesOf(change), ...rowChanges(compiled.query, compiled.sink), ...warnings],
     tables: [
       ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
       ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),

@@ -8,6 +8,10 @@ export interface ProgressPoint {
   readonly batch_id: number
   readonly num_input_rows: number
   readonly num_output_rows: number
+  /** Of the output rows, those with a new key, and those that replaced a row with their key. */
+  readonly num_inserted_rows: number
+  readonly num_updated_rows: number
+  readonly num_deleted_rows: number
   readonly input_rows_per_second: number | null
   readonly processed_rows_per_second: number | null
   readonly batch_duration_ms: number
@@ -86,6 +90,7 @@ function push<T>(line: T[], item: T, limit: number): void {
 }
 
 function pointOf(progress: BatchProgress): ProgressPoint {
+  const { sink } = progress
   let rows = 0
   let seconds = 0
   for (const { lag } of progress.sources) {
@@ -96,7 +101,10 @@ function pointOf(progress: BatchProgress): ProgressPoint {
     at: progress.timestamp,
     batch_id: progress.batch_id,
     num_input_rows: progress.num_input_rows,
-    num_output_rows: progress.sink.num_output_rows,
+    num_output_rows: sink.num_output_rows,
+    num_inserted_rows: sink.num_inserted_rows,
+    num_updated_rows: sink.num_updated_rows,
+    num_deleted_rows: sink.num_deleted_rows,
     input_rows_per_second: progress.input_rows_per_second,
     processed_rows_per_second: progress.processed_rows_per_second,
     batch_duration_ms: progress.batch_duration_ms,

@@ -1,38 +1,31 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import { resolveCheckpointLocation } from '../../streaming/checkpoint/location.ts'
 import type { CopyModes } from '../../streaming/query/copy-query.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { refuse } from '../../streaming/run/start-checks.ts'
-import type { CompiledVersion } from './pipeline-deps.ts'
-
-/**
- * What a pipeline reads and how it writes, as a request says; undefined when its version says it. `INVALID_REQUEST` with the field that
- * is missing or must not be given.
- */
-export function requestedModes(
-  request: StartPipelineRequest,
-  version: CompiledVersion | undefined,
-): CopyModes | undefined {
-  return version === undefined ? copyModes(request) : refuseModes(request)
-}
-
-/** Refuses to start a pipeline again as a plain copy, only because the request does not repeat how it reads and writes. */
-export function requireSameModes(request: StartPipelineRequest, known: PipelineRecord | undefined): void {
-  const isSilent = MODE_FIELDS.every((field) => request[field] === undefined)
-  if (known === undefined || known.versionId !== undefined || request.version_id !== undefined || !isSilent) return
-  const { read = 'appends', write = { mode: 'append' } } = known.options
-  if (read === 'appends' && write.mode === 'append') return
-  const key = write.mode === 'append' ? '' : ` by ${write.key.join(', ')}`
-  throw refuse(
-    'CONFLICT',
-    'write',
-    `the pipeline of this checkpoint reads ${read} and writes with "${write.mode}"${key}: give read, write and key as before, or ` +
-      'name other ones',
-  )
-}
+import { copyModesOf } from '../../streaming/supervision/copy-modes.ts'
+import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
 
 const MODE_FIELDS = ['read', 'write', 'key'] as const
 
-function copyModes({
+/**
+ * What a pipeline reads and how it writes, as a request says; undefined when its version says it. A pipeline that is started again
+ * without read, write and key keeps its own: a mirror that only appended would have rows twice. `INVALID_REQUEST` with the field that is
+ * missing or must not be given.
+ */
+export async function requestedModes(
+  { store, roots }: Pick<PipelineServiceDeps, 'store' | 'roots'>,
+  request: StartPipelineRequest,
+  version: CompiledVersion | undefined,
+): Promise<CopyModes | undefined> {
+  if (version !== undefined) return refuseModes(request)
+  if (MODE_FIELDS.some((field) => request[field] !== undefined)) return copyModes(request)
+  const known = await store.findByCheckpoint(await resolveCheckpointLocation(request.checkpoint_location, roots(), []))
+  const modes = copyModesOf(known?.options ?? {})
+  return { ...modes, onSchemaChange: request.on_schema_change ?? modes.onSchemaChange }
+}
+
+/** The modes that a request names; throws `INVALID_REQUEST` for a key that is missing or has no meaning. */
+export function copyModes({
   read = 'appends',
   write = 'append',
   key,
@@ -50,7 +43,7 @@ function copyModes({
 
 /** A version defines what its sources read and how its sink is written. */
 function refuseModes(request: StartPipelineRequest): undefined {
-  const given = ([...MODE_FIELDS, 'on_schema_change'] as const).find((field) => request[field] !== undefined)
+  const given = [...MODE_FIELDS, 'on_schema_change' as const].find((field) => request[field] !== undefined)
   if (given === undefined) return undefined
   throw refuse('INVALID_REQUEST', given, 'cannot be given together with version_id: the nodes of the version say it')
 }

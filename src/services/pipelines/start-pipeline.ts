@@ -18,7 +18,7 @@ import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/w
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
-import { requestedModes, requireSameModes } from './requested-modes.ts'
+import { requestedModes } from './requested-modes.ts'
 import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
 /**
@@ -36,7 +36,7 @@ export async function startPipeline(
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
-  const modes = requestedModes(asked, version)
+  const modes = await requestedModes(deps, asked, version)
   const query = version?.query ?? copyQuery(modes)
   const found = await checkRequested(deps, { request, sources, query })
   if (version === undefined) {
@@ -44,7 +44,6 @@ export async function startPipeline(
   }
   const known = await requireFree(deps.store, request, { sources, location: found.checkpointLocation })
   const checked = request.from === undefined ? beginAsBefore(found, known) : found
-  requireSameModes(asked, known)
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {

@@ -1,4 +1,4 @@
-import type { SinkWrite } from '../../domain/pipelines/modes.ts'
+import { KEY_TYPES, type SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
@@ -10,24 +10,6 @@ export interface MergeKey {
   readonly merge: CompiledMerge | undefined
   readonly problems: readonly string[]
 }
-
-/** Types whose values identify a row: equal values are equal for every engine. */
-const KEY_TYPES: ReadonlySet<string> = new Set([
-  'boolean',
-  'int',
-  'long',
-  'decimal',
-  'date',
-  'time',
-  'timestamp',
-  'timestamptz',
-  'timestamp_ns',
-  'timestamptz_ns',
-  'string',
-  'uuid',
-  'fixed',
-  'binary',
-])
 
 /** Finds the key columns of a write in the schema of the sink. */
 export function mergeKey(sink: Schema, write: SinkWrite | undefined): MergeKey {

@@ -2,6 +2,11 @@ import type { PipelineOptions } from '../../storage/stores/pipeline-store.ts'
 import type { CopyModes } from '../query/copy-query.ts'
 
 /** What a pipeline without a version reads, and how it writes. */
-export function copyModesOf({ read, write, updateKey, onSchemaChange }: PipelineOptions): CopyModes {
+export function copyModesOf({
+  read,
+  write,
+  updateKey,
+  onSchemaChange,
+}: Pick<PipelineOptions, 'read' | 'write' | 'updateKey' | 'onSchemaChange'>): CopyModes {
   return { read: read ?? 'appends', write: write ?? { mode: 'append' }, updateKey, onSchemaChange }
 }

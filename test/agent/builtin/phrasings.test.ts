@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findChangeTool } from '../../../src/agent/tools/all-tools.ts'
 import { type Actor, lifecycle } from '../../support/lifecycle.ts'
@@ -54,7 +55,7 @@ function hasArguments(json: string, args: Readonly<Record<string, unknown>>): bo
   const given: Readonly<Record<string, unknown>> = JSON.parse(json)
   return Object.entries(args).every(([name, wanted]) => {
     const value = given[name]
-    if (name !== 'older_than') return value === (typeof wanted === 'string' ? withIds(wanted) : wanted)
+    if (name !== 'older_than') return isDeepStrictEqual(value, typeof wanted === 'string' ? withIds(wanted) : wanted)
     return Math.abs((Date.now() - Date.parse(String(value))) / DAY_MS - Number(wanted)) < 0.01
   })
 }

@@ -79,6 +79,27 @@ export const TUNED: readonly Phrasing[] = [
       checkpoint_location: 'checkpoints/two',
     },
   ),
+  phrasing(
+    'mirror demo.orders into demo.orders_copy by order_id and customer every 10 seconds, checkpoint checkpoints/two',
+    'start_pipeline',
+    {
+      source_table: 'demo.orders',
+      sink_table: 'demo.orders_copy',
+      read: 'changes',
+      write: 'mirror',
+      key: ['order_id', 'customer'],
+    },
+  ),
+  phrasing(
+    'upsert demo.orders into demo.orders_copy by order_id every minute with checkpoint checkpoints/two',
+    'start_pipeline',
+    {
+      write: 'upsert',
+      key: ['order_id'],
+    },
+  ),
+  phrasing('mirror demo.orders into demo.orders_copy every minute with checkpoint checkpoints/two'),
+  phrasing("don't mirror demo.orders into demo.orders_copy by order_id"),
   phrasing('deploy daily_sales to qa', 'deploy_pipeline', { definition_id: '<definition>', environment: 'qa' }),
   phrasing('undeploy daily_sales in qa', 'undeploy_pipeline', { definition_id: '<definition>', environment: 'qa' }),
   phrasing('roll back the deployment of daily_sales in qa', 'rollback_deployment', {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { drawDiff } from '../../../frontend/src/components/graph/diff-drawing.ts'
-import { summaryOf } from '../../../frontend/src/components/graph/node-summary.ts'
+import { configText, modeOf, summaryOf } from '../../../frontend/src/components/graph/node-summary.ts'
 import { gatesOf, lockingEnvironments, movesOf } from '../../../frontend/src/features/designer/board.ts'
-import { configFields, withValue } from '../../../frontend/src/features/designer/fields/config-fields.ts'
+import { configFields, shownFields, withValue } from '../../../frontend/src/features/designer/fields/config-fields.ts'
 import { diffLines } from '../../../frontend/src/features/designer/versions/diff-lines.ts'
 import { exportFileName, readDocument } from '../../../frontend/src/features/designer/import-document.ts'
 import { diffGraphs } from '../../../src/domain/graph-diff.ts'
@@ -23,6 +23,13 @@ describe('config forms', () => {
   it('have a suitable field for every property of every node type', () => {
     expect(fieldsOf('iceberg-source')).toMatchObject([
       { name: 'table', kind: 'table', isRequired: true, label: 'Table' },
+      { name: 'read', kind: 'choice', options: ['appends', 'changes'], fallback: 'appends' },
+      { name: 'key', kind: 'columns', isRequired: false },
+    ])
+    expect(fieldsOf('iceberg-sink')).toMatchObject([
+      { name: 'table', kind: 'table' },
+      { name: 'write', kind: 'choice', options: ['append', 'upsert', 'mirror'], fallback: 'append' },
+      { name: 'key', kind: 'columns', isRequired: false },
     ])
     expect(fieldsOf('filter')).toMatchObject([{ name: 'condition', kind: 'sql', isRequired: true }])
     expect(fieldsOf('union')).toMatchObject([
@@ -45,6 +52,18 @@ describe('config forms', () => {
     }
   })
 
+  it.each([
+    ['iceberg-source', {}, false],
+    ['iceberg-source', { read: 'appends' }, false],
+    ['iceberg-source', { read: 'changes' }, true],
+    ['iceberg-sink', {}, false],
+    ['iceberg-sink', { write: 'mirror' }, true],
+    ['iceberg-sink', { write: 'append', key: ['id'] }, true],
+  ] as const)('of %s with %j ask for a key: %s', (type, config, hasKey) => {
+    const info = { config_schema: { ...z.toJSONSchema(nodeConfigs[type], { io: 'input' }) } }
+    expect(shownFields(info, config).some(({ name }) => name === 'key')).toBe(hasKey)
+  })
+
   it('edit unknown properties as JSON', () => {
     const schema = { properties: { a: { type: 'array', items: { type: 'number' } }, b: {}, c: { type: 'boolean' } } }
     expect(configFields({ config_schema: schema }).map(({ kind }) => kind)).toEqual(['json', 'json', 'flag'])
@@ -62,6 +81,19 @@ describe('config forms', () => {
     expect(summaryOf(node('a', { query: 'select *\n  from input' }))).toBe('select * from input')
     expect(summaryOf(node('a', { columns: [{ name: 'id' }, { name: 'total' }] }))).toBe('id, total')
     expect(summaryOf(node('a'))).toBe('')
+    expect(modeOf(node('a', { read: 'changes', key: ['id'] }))).toBe('changes')
+    expect(modeOf(node('a', { write: 'mirror', key: ['id', 'region'] }))).toBe('mirror by id, region')
+    expect(modeOf(node('a', { write: 'upsert' }))).toBe('upsert')
+    expect([{ read: 'appends' }, { write: 'append' }, {}].map((config) => modeOf(node('a', config)))).toEqual([
+      '',
+      '',
+      '',
+    ])
+    expect([configText('a'), configText(['id', 'region']), configText({ a: 1 })]).toEqual([
+      'a',
+      'id, region',
+      '{\n  "a": 1\n}',
+    ])
     expect(summaryOf(node('a', { query: 'x'.repeat(500) })).length).toBe(80)
   })
 })

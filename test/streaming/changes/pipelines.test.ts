@@ -96,6 +96,27 @@ describe('a pipeline that mirrors changes', () => {
     expect(metadata.sortOrders.at(-1)?.fields.map(({ sourceId }) => sourceId)).toEqual([1])
   })
 
+  it('stays a mirror when it is started again without saying so', async () => {
+    await lab.createTable('s.again', COLUMNS)
+    await lab.append('s.again', numbered(0, 3))
+    const modes = { read: 'changes', write: 'mirror', key: ['id'] }
+    const id = await start('again', modes)
+    await untilRows('again', await lab.rows('s.again'))
+    await lab.service.post(`/api/pipeline/${id}/stop`, {})
+    await deleteRow(lab, 's.again', 1)
+    expect(await start('again', {})).toBe(id)
+    await untilRows('again', await lab.rows('s.again'))
+    expect(await status(id)).toMatchObject(modes)
+    const batches = await until(async () => {
+      const { progress } = (await lab.service.get(`/api/pipeline/${id}/history`)).body
+      const counts = (point: Record<string, number>) =>
+        ['inserted', 'updated', 'deleted'].map((kind) => point[`num_${kind}_rows`]).join(' ')
+      const found: readonly string[] = progress.map(counts)
+      return found.includes('0 0 1') ? found : undefined
+    }, 'the deleted row in the history')
+    expect(batches[0]).toBe('3 0 0')
+  })
+
   it('reads a table that is a log of changes', async () => {
     await lab.createTable('s.log', [...COLUMNS, ['_change_type', 'string']])
     await lab.createTable('s.log_sink', COLUMNS)

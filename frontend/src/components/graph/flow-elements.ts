@@ -3,7 +3,7 @@ import { graphStrings as words } from '../../strings/shared/graph.ts'
 import type { Mark } from './diff-drawing.ts'
 import { type Graph, NODE_SIZE, type NodeTypes } from './graph.ts'
 import type { FlowNode } from './node.tsx'
-import { summaryOf } from './node-summary.ts'
+import { modeOf, summaryOf } from './node-summary.ts'
 
 /** The validation problems of one node. */
 export interface NodeProblems {
@@ -37,7 +37,7 @@ export function flowNodes(graph: Graph, drawing: Drawing): FlowNode[] {
   return graph.nodes.map((node): FlowNode => {
     const info = drawing.types.get(node.type)
     const problems = drawing.problems.get(node.id)
-    const title = info ? titleOf(node.type, info.title) : node.type
+    const title = info ? words.withMode(titleOf(node.type, info.title), modeOf(node)) : node.type
     const summary = summaryOf(node)
     const hasInput = info?.inputs.max !== 0
     const hasOutput = info?.has_output !== false

@@ -2,7 +2,9 @@ import { Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { GraphEdge, GraphNode, VersionDiff } from '../../api/types.ts'
 import { DiffView } from '../../components/graph/diff-view.tsx'
+import { modeOf } from '../../components/graph/node-summary.ts'
 import { JsonDiff } from '../../components/text/json-diff.tsx'
+import { graphStrings } from '../../strings/shared/graph.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
 import { changesMeaning, countsOf } from './diff-counts.ts'
 import type { RequestView } from './request-view.ts'
@@ -60,10 +62,10 @@ export function ChangeList({ diff }: { readonly diff: VersionDiff }) {
   return (
     <ul className={classes.changes}>
       {nodes.added.map((node) => (
-        <PartLine key={`+n ${node.id}`} mark="added" what={strings.node} name={node.id} detail={node.type} />
+        <PartLine key={`+n ${node.id}`} mark="added" what={strings.node} name={node.id} detail={describe(node)} />
       ))}
       {nodes.removed.map((node) => (
-        <PartLine key={`-n ${node.id}`} mark="removed" what={strings.node} name={node.id} detail={node.type} />
+        <PartLine key={`-n ${node.id}`} mark="removed" what={strings.node} name={node.id} detail={describe(node)} />
       ))}
       {nodes.changed.map(({ id, changes }) => (
         <PartLine key={`~n ${id}`} mark="changed" what={strings.node} name={id}>
@@ -85,6 +87,10 @@ export function ChangeList({ diff }: { readonly diff: VersionDiff }) {
   )
 }
 
+function describe(node: GraphNode): string {
+  return graphStrings.withMode(node.type, modeOf(node))
+}
+
 function edgeName({ source, target }: GraphEdge): string {
   return strings.edgeOf(source, target)
 }
@@ -93,7 +99,7 @@ interface PartLineProps {
   readonly mark: 'added' | 'removed' | 'changed'
   readonly what: string
   readonly name: string
-  readonly detail?: GraphNode['type']
+  readonly detail?: string
   readonly children?: ReactNode
 }
 

@@ -2,6 +2,8 @@ import { Button, Text, Title } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { GraphNode } from '../../api/types.ts'
 import { type ContentMark, marksOf } from '../../components/graph/diff-drawing.ts'
+import { configText, modeOf } from '../../components/graph/node-summary.ts'
+import { graphStrings } from '../../strings/shared/graph.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
 import type { RequestView } from './request-view.ts'
 import classes from './approvals.module.css'
@@ -68,7 +70,7 @@ function NodeItem({ node, mark, targets, isSelected }: NodeItemProps) {
     <li ref={item} className={classes.node} data-selected={isSelected || undefined}>
       <div className={classes.nodeHead}>
         <strong>{node.id}</strong>
-        <span className={classes.dimmed}>{node.type}</span>
+        <span className={classes.dimmed}>{graphStrings.withMode(node.type, modeOf(node))}</span>
         {mark === 'same' ? undefined : (
           <span className={classes.mark} data-mark={mark}>
             {approvalStrings.change[mark]}
@@ -85,7 +87,7 @@ function NodeItem({ node, mark, targets, isSelected }: NodeItemProps) {
           {entries.map(([key, value]) => (
             <div key={key}>
               <dt>{key}</dt>
-              <dd>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</dd>
+              <dd>{configText(value)}</dd>
             </div>
           ))}
         </dl>

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { RunEnvironment, Transition } from '../../../../src/domain/environments.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
-import { boardQuery } from '../../api/definitions.ts'
+import { boardQuery, versionQuery } from '../../api/definitions.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type {
   ApprovalRequest,
@@ -10,7 +10,6 @@ import type {
   Definition,
   ExportedVersion,
   GraphValidation,
-  TableSchema,
   Version,
   VersionDiff,
   VersionSummary,
@@ -31,14 +30,6 @@ export const versionsQuery = (definitionId: string) =>
     queryFn: ({ signal }) => api.get<VersionSummary[]>(`${pathOf(definitionId)}/versions`, { signal }),
   })
 
-/** A version with its content, which never changes. */
-export const versionQuery = (definitionId: string, id: string) =>
-  queryOptions({
-    queryKey: ['definitions', definitionId, 'version', id],
-    queryFn: ({ signal }) => api.get<Version>(versionPath(definitionId, id), { signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-
 /** The difference between two versions. */
 export const diffQuery = (definitionId: string, from: string, to: string) =>
   queryOptions({
@@ -46,14 +37,6 @@ export const diffQuery = (definitionId: string, from: string, to: string) =>
     queryFn: ({ signal }) =>
       api.get<VersionDiff>(`${versionPath(definitionId, from)}/diff/${encodeURIComponent(to)}`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
-  })
-
-/** The columns of a table, to write SQL by. */
-export const columnsQuery = (table: string) =>
-  queryOptions({
-    queryKey: ['table', table, 'schema'],
-    queryFn: ({ signal }) => api.get<TableSchema>(`/api/table/${encodeURIComponent(table)}/schema`, { signal }),
-    retry: false,
   })
 
 /** What is validated: the saved version for read-only users, else the current graph. */

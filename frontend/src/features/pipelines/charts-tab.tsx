@@ -14,6 +14,8 @@ import { type ChartPoints, chartPoints } from './monitor/chart-points.ts'
 import { formatRate } from './figures.ts'
 import type { LiveRow } from './monitor/state.ts'
 import classes from './pipelines.module.css'
+import { MergedChart } from './merged-chart.tsx'
+import { isMerging, usePipelineModes } from './modes.ts'
 import { isIdle, rateOf, type Sample } from './monitor/sample.ts'
 import { joinedSamples } from './monitor/samples-of.ts'
 
@@ -48,16 +50,22 @@ const CHARTS: readonly ChartSpec[] = [
 export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const { data: history } = useQuery(pipelineHistoryQuery(pipeline.id))
   const [isTable, setTable] = useState(false)
+  const modes = usePipelineModes(pipeline)
   const now = useNow()
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the row is another one whenever its samples are
   const samples = useMemo(() => joinedSamples(history, live?.samples.toArray() ?? []), [history, live])
+  const merges = isMerging(modes, samples)
   if (samples.length === 0) return <p className={classes.note}>{charts.nothing}</p>
   return (
     <>
       {isTable ? (
-        <SampleTable samples={samples} />
+        <SampleTable samples={samples} isMerging={merges} />
       ) : (
-        <SampleCharts samples={samples} triggerMs={parseTriggerInterval(pipeline.trigger_interval) ?? 0} />
+        <SampleCharts
+          samples={samples}
+          isMerging={merges}
+          triggerMs={parseTriggerInterval(pipeline.trigger_interval) ?? 0}
+        />
       )}
       <div className={classes.tools}>
         <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
@@ -69,18 +77,20 @@ export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; rea
   )
 }
 
-interface SampleChartsProps {
+interface SamplesProps {
   readonly samples: readonly Sample[]
-  readonly triggerMs: number
+  /** Whether rows of the sink are replaced or deleted. */
+  readonly isMerging: boolean
 }
 
-function SampleCharts({ samples, triggerMs }: SampleChartsProps) {
+function SampleCharts({ samples, isMerging: merges, triggerMs }: SamplesProps & { readonly triggerMs: number }) {
   const points = useMemo(() => chartPoints(samples, triggerMs), [samples, triggerMs])
   return (
     <div className={classes.charts}>
       {CHARTS.map((spec) => (
         <SampleChart key={spec.title} spec={spec} points={points} />
       ))}
+      {merges && <MergedChart points={points} />}
     </div>
   )
 }
@@ -110,7 +120,9 @@ function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, po
   )
 }
 
-function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
+const MERGED = ['inserted', 'updated', 'deleted'] as const
+
+function SampleTable({ samples, isMerging: merges }: SamplesProps) {
   const zone = useZone()
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
@@ -125,6 +137,12 @@ function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
             <th scope="col" className={classes.num}>
               {charts.columns.rows}
             </th>
+            {merges &&
+              MERGED.map((kind) => (
+                <th key={kind} scope="col" className={classes.num}>
+                  {charts.changeNames[kind]}
+                </th>
+              ))}
             <th scope="col" className={classes.num}>
               {charts.columns.rate}
             </th>
@@ -142,6 +160,12 @@ function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
               <td>{formatTime(new Date(sample.atMs), zone)}</td>
               <td className={classes.num}>{formatCount(sample.batchId)}</td>
               <td className={classes.num}>{formatCount(sample.rows)}</td>
+              {merges &&
+                MERGED.map((kind) => (
+                  <td key={kind} className={classes.num}>
+                    {formatCount(sample.merged[kind])}
+                  </td>
+                ))}
               <td className={classes.num}>{isIdle(sample) ? words.none : formatRate(rateOf(sample))}</td>
               <td className={classes.num}>{isIdle(sample) ? words.none : formatDuration(sample.durationMs)}</td>
               <td className={classes.num}>{formatPlural(sample.lagRows, 'row')}</td>

@@ -1,3 +1,4 @@
+import type { Pipeline } from '../../api/types.ts'
 import { formatCount, formatDuration, formatPlural } from '../../strings/shared/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import type { Sample } from './monitor/sample.ts'
@@ -13,4 +14,9 @@ export function formatLag(sample: Pick<Sample, 'lagRows' | 'lagSeconds'> | undef
   if (sample === undefined) return words.none
   if (sample.lagRows === 0 && sample.lagSeconds === 0) return words.lagNone
   return sample.lagSeconds > 0 ? formatDuration(sample.lagSeconds * 1000) : formatPlural(sample.lagRows, 'row')
+}
+
+/** What a pipeline without a version reads and writes, in a sentence. */
+export function whatItDoes({ read, write, key }: Pick<Pipeline, 'read' | 'write' | 'key'>): string {
+  return words.detail.does[read ?? 'appends'][write ?? 'append'](key?.join(', ') ?? '')
 }

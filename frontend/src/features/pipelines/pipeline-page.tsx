@@ -14,12 +14,13 @@ import { useSearchParams } from '../../use-search-params.ts'
 import { definitionQuery } from '../../api/definitions.ts'
 import { pipelineQuery, versionsQuery } from './api.ts'
 import { ChartsTab } from './charts-tab.tsx'
-import { formatLag, formatRate } from './figures.ts'
+import { formatLag, formatRate, whatItDoes } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
 import { nameOf } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
 import { lastBatch, type LiveRow } from './monitor/state.ts'
 import { useLiveRow, useMonitor } from './monitor/store.ts'
+import { isMerging, usePipelineModes } from './modes.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PIPELINE_TABS as TABS } from './pipeline-tabs.ts'
@@ -66,11 +67,12 @@ export function PipelinePage() {
   )
 }
 
-/** The version that a pipeline runs; nothing for a plain copy. */
-function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }: { readonly pipeline: Pipeline }) {
+/** The version that a pipeline runs, or what it reads and writes. */
+function RunsVersion({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { definition_id: id, version_id: versionId } = pipeline
   const { data: row } = useQuery({ ...definitionQuery(id ?? ''), enabled: id !== null })
   const { data: versions } = useQuery({ ...versionsQuery(id ?? ''), enabled: id !== null })
-  if (id === null) return words.detail.copies
+  if (id === null) return whatItDoes(pipeline)
   const version = versions?.find((one) => one.id === versionId)
   return (
     <>
@@ -120,6 +122,7 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
 
 function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const last = lastSampleOf(pipeline)
+  const modes = usePipelineModes(pipeline)
   const batch = lastBatch(live) ?? (last && !isIdle(last) ? last : undefined)
   const now = useNow()
   return (
@@ -140,7 +143,20 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
         value={batch ? formatCount(batch.batchId) : words.none}
         hint={batch && <RelativeTime at={new Date(batch.atMs).toISOString()} />}
       />
+      {batch && isMerging(modes, live?.samples.toArray() ?? [batch]) && <MergedFigure batch={batch} />}
     </FigureRow>
+  )
+}
+
+/** What the last batch did to the rows of the sink. */
+function MergedFigure({ batch: { merged } }: { readonly batch: Sample }) {
+  const { inserted, updated, deleted } = merged
+  return (
+    <Figure
+      label={detail.merged}
+      value={detail.mergedValue(formatCount(inserted))}
+      hint={detail.mergedHint(formatCount(updated), formatCount(deleted))}
+    />
   )
 }
 

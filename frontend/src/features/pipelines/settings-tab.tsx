@@ -8,6 +8,7 @@ import { pipelines as words } from '../../strings/pipelines.ts'
 import { startFromStrings } from '../../strings/start-from.ts'
 import { useZone } from '../../time/time-settings.ts'
 import { formatTime } from '../../time/zone.ts'
+import { usePipelineModes } from './modes.ts'
 import classes from './pipelines.module.css'
 
 const settings = words.detail.settings
@@ -44,7 +45,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       </Fact>
       <StartFacts pipeline={pipeline} />
       <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
-      <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
+      <Modes pipeline={pipeline} />
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
       <Fact label={settings.maxFiles}>{formatCount(pipeline.max_files_per_batch)}</Fact>
       <Fact label={settings.maxBytes}>{formatBytes(pipeline.max_bytes_per_batch)}</Fact>
@@ -88,6 +89,22 @@ function StartFacts({ pipeline }: { readonly pipeline: Pipeline }) {
           {progress?.sink.branch === undefined ? texts.branchBefore(branch.name) : texts.branchNow(branch.name)}
         </Fact>
       )}
+    </>
+  )
+}
+
+/** What is read, how it is written, and what deletes do to a pipeline that reads appended rows. */
+function Modes({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { read, write, key } = usePipelineModes(pipeline)
+  return (
+    <>
+      {read && <Fact label={settings.read}>{read === 'mixed' ? settings.mixed : words.form.reads[read]}</Fact>}
+      {write && <Fact label={settings.write}>{words.form.writes[write]}</Fact>}
+      {key && <Fact label={settings.key}>{key.join(', ')}</Fact>}
+      {pipeline.on_schema_change && (
+        <Fact label={settings.newColumns}>{words.form.newColumnsDo[pipeline.on_schema_change]}</Fact>
+      )}
+      {read !== 'changes' && <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>}
     </>
   )
 }

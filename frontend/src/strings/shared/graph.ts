@@ -13,5 +13,7 @@ export const graphStrings = {
   unknownType: 'cannot run',
   source: 'Source',
   sink: 'Sink',
+  by: (mode: string, key: string) => `${mode} by ${key}`,
+  withMode: (title: string, mode: string) => (mode === '' ? title : `${title}: ${mode}`),
   marks: { added: 'Added', removed: 'Removed', changed: 'Changed', moved: 'Moved' },
 } as const

@@ -9,21 +9,49 @@ import { bullets, duration, moment, problem, quoted } from '../text.ts'
 
 /** Proposes to start a pipeline. */
 const startAbility: Ability = {
-  next({ tokens, tables }, seen) {
+  next(question, seen) {
+    const { tokens, tables } = question
+    const modes = modesNamed(question)
     const interval = intervalNamed(tokens)
     const location = tokens[tokens.findIndex(({ lower }) => lower.startsWith('checkpoint') && !lower.includes('/')) + 1]
     const checkpoint = tokens.find(({ slot }) => slot === '{checkpoint}')?.raw ?? location?.raw
     const [source, sink] = tables.filter((table) => table !== checkpoint)
+    if (modes === 'no key') return { say: KEY_NEEDED }
     if (source === undefined || sink === undefined || interval === undefined || checkpoint === undefined) {
       return {
         say: 'To start a pipeline I need two tables, an interval and a checkpoint, such as: "start a pipeline from demo.events to demo.copy every 5 seconds with checkpoint checkpoints/events".',
       }
     }
     const result = lastOf(seen, 'start_pipeline')
-    const args = { source_table: source, sink_table: sink, trigger_interval: interval, checkpoint_location: checkpoint }
+    const place = { trigger_interval: interval, checkpoint_location: checkpoint }
+    const args = { source_table: source, sink_table: sink, ...place, ...modes }
     return result ? { say: describeProposal(source, result) } : { calls: [{ tool: 'start_pipeline', args }] }
   },
 }
+
+const KEY_NEEDED =
+  'To mirror or upsert I need the columns that identify a row, such as: "mirror demo.orders into demo.copy by order_id every 5 seconds with checkpoint checkpoints/copy".'
+
+interface Modes {
+  readonly read?: 'changes'
+  readonly write?: 'upsert' | 'mirror'
+  readonly key?: readonly string[]
+}
+
+/** What an order says about keys: `mirror … by id`, `upsert … by region, id`. */
+function modesNamed({ tokens, has }: Question): Modes | 'no key' {
+  if (!has('mirror', 'upsert')) return {}
+  const at = tokens.findLastIndex(({ lower }) => lower === 'by')
+  const after = at < 0 ? [] : tokens.slice(at + 1)
+  const end = after.findIndex(({ lower, slot }) => AFTER_KEY.has(lower) || slot === '{checkpoint}')
+  const names = after.slice(0, end < 0 ? undefined : end).filter(({ lower }) => !BETWEEN_NAMES.has(lower))
+  if (names.length === 0) return 'no key'
+  const key = names.map(({ raw }) => raw)
+  return has('mirror') ? { read: 'changes', write: 'mirror', key } : { write: 'upsert', key }
+}
+
+const AFTER_KEY = new Set('every with using checkpoint from into to in on'.split(' '))
+const BETWEEN_NAMES = new Set('and the its key keys column columns primary'.split(' '))
 
 function describeStatus({ data, error, args }: SeenCall): string {
   if (error !== undefined) return `I cannot read ${quoted(args.at('pipeline_id').text())}: ${problem(error)}`

@@ -1,6 +1,7 @@
 import { Text, Title } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ApprovedDeployment, GraphNode } from '../../../api/types.ts'
+import { configText } from '../../../components/graph/node-summary.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { approvedDeploymentStrings as words } from '../../../strings/rehearsal.ts'
 import { PlanView } from '../../deployments/plan-view.tsx'
@@ -129,7 +130,7 @@ function Configs({ nodes }: { readonly nodes: readonly GraphNode[] }) {
             <dd>
               {Object.entries(config).map(([key, value]) => (
                 <div key={key}>
-                  {key}: {typeof value === 'string' ? value : JSON.stringify(value)}
+                  {key}: {configText(value)}
                 </div>
               ))}
             </dd>

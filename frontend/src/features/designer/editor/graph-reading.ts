@@ -3,7 +3,11 @@ import type { Graph, Node } from '../../../components/graph/graph.ts'
 /** The source tables of a node, without duplicates; for a node with a table, only that table. */
 export function sourceTablesOf(graph: Graph, node: Node): string[] {
   const own = tableOf(node)
-  if (own !== undefined) return [own]
+  return own === undefined ? tablesBefore(graph, node) : [own]
+}
+
+/** The tables of a node and of all nodes that lead to it, without duplicates, sorted. */
+export function tablesBefore(graph: Graph, node: Node): string[] {
   const byId = new Map(graph.nodes.map((one) => [one.id, one]))
   const seen = new Set<string>()
   const tables = new Set<string>()

@@ -8,6 +8,7 @@ import { ConnectionsField } from './connections-field.tsx'
 import { titleOf } from '../../../components/graph/flow-elements.ts'
 import { nodeById, type Node, type NodeTypes } from '../../../components/graph/graph.ts'
 import type { NodeProblems } from '../../../components/graph/flow-elements.ts'
+import { tablesBefore } from './graph-reading.ts'
 import { SourceColumns } from './source-columns.tsx'
 import type { GraphEditor } from './use-graph-editor.ts'
 import classes from '../designer.module.css'
@@ -57,6 +58,7 @@ function NodeForm({ editor, types, problems, readOnly, onSelect, node }: Inspect
           node={node}
           info={info}
           inputs={inputs}
+          tables={tablesBefore(editor.graph, node)}
           readOnly={readOnly}
           onChange={(config, field) => editor.configure(node.id, config, field)}
         />

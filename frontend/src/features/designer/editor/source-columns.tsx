@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 import { designerStrings } from '../../../strings/designer.ts'
-import { columnsQuery } from '../api.ts'
+import { columnsQuery } from '../../../api/tables.ts'
 import type { Graph, Node } from '../../../components/graph/graph.ts'
 import { sourceTablesOf } from './graph-reading.ts'
 import classes from '../designer.module.css'

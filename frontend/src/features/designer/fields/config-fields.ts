@@ -17,9 +17,14 @@ export type ConfigInput =
   | { readonly kind: 'flag' }
   | { readonly kind: 'number'; readonly isWhole: boolean }
   | { readonly kind: 'rows'; readonly fields: readonly ConfigField[] }
+  /** Columns of tables, by name. */
+  | { readonly kind: 'columns' }
   | { readonly kind: 'names'; readonly namePattern: string | undefined }
   /** Anything else: edited as JSON. */
   | { readonly kind: 'json' }
+
+/** The name of the columns that identify a row. */
+const KEY = 'key'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -29,6 +34,15 @@ const ONE_LINE = 1000
 /** The fields of a form for a type's config, from its JSON Schema, in its order. */
 export function configFields({ config_schema: schema }: Pick<NodeTypeInfo, 'config_schema'>): ConfigField[] {
   return fieldsOf(schema)
+}
+
+/** The fields that a config needs: rows that are only appended have no key. One that is set anyway is shown. */
+export function shownFields(
+  info: Pick<NodeTypeInfo, 'config_schema'>,
+  { [KEY]: key, read, write }: Readonly<Record<string, unknown>>,
+): ConfigField[] {
+  const hasKey = key !== undefined || read === 'changes' || (write !== undefined && write !== 'append')
+  return configFields(info).filter(({ kind }) => kind !== 'columns' || hasKey)
 }
 
 function fieldsOf(schema: Schema): ConfigField[] {
@@ -61,7 +75,7 @@ function inputOf(name: string, schema: Schema): ConfigInput {
     case 'integer':
       return { kind: 'number', isWhole: schema['type'] === 'integer' }
     case 'array':
-      return rowsOf(asObject(schema['items']))
+      return listOf(name, asObject(schema['items']))
     case 'object':
       return namesOf(schema)
     default:
@@ -74,8 +88,9 @@ function textKind(name: string, { maxLength }: Schema): 'text' | 'table' | 'sql'
   return typeof maxLength === 'number' && maxLength > ONE_LINE ? 'sql' : 'text'
 }
 
-/** A list of objects whose fields are texts. */
-function rowsOf(items: Schema): ConfigInput {
+/** A list of names of columns, or of objects whose fields are texts. */
+function listOf(name: string, items: Schema): ConfigInput {
+  if (name === KEY && items['type'] === 'string') return { kind: 'columns' }
   const fields = fieldsOf(items)
   const areTexts = fields.length > 0 && fields.every(({ kind }) => kind === 'text' || kind === 'sql')
   return items['type'] === 'object' && areTexts ? { kind: 'rows', fields } : { kind: 'json' }

@@ -2,8 +2,9 @@ import { Autocomplete, Checkbox, Select, Textarea, TextInput } from '@mantine/co
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { tableNamesQuery } from '../../../api/tables.ts'
+import { KeyField } from '../../../components/form/key-field.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
-import { type ConfigField, configFields, withValue } from './config-fields.ts'
+import { type ConfigField, shownFields, withValue } from './config-fields.ts'
 import type { ConfigInputProps } from './config-input-props.ts'
 import type { Node, NodeTypeInfo } from '../../../components/graph/graph.ts'
 import { NamesField } from './names-field.tsx'
@@ -18,18 +19,21 @@ export interface ConfigFormProps {
   readonly info: NodeTypeInfo
   /** Ids of the nodes before this one. */
   readonly inputs: readonly string[]
+  /** Tables whose columns may be meant. */
+  readonly tables: readonly string[]
   readonly readOnly: boolean
   readonly onChange: (config: Node['config'], field: string) => void
 }
 
 /** The config of a node as a form, made from the JSON Schema of its type. */
-export function ConfigForm({ node, info, inputs, readOnly, onChange }: ConfigFormProps) {
-  return configFields(info).map((field) => (
+export function ConfigForm({ node, info, inputs, tables, readOnly, onChange }: ConfigFormProps) {
+  return shownFields(info, node.config).map((field) => (
     <ConfigInput
       key={field.name}
       field={field}
       value={node.config[field.name]}
       inputs={inputs}
+      tables={tables}
       readOnly={readOnly}
       onChange={(value) => onChange(withValue(node.config, field.name, value), field.name)}
     />
@@ -82,6 +86,8 @@ function ConfigInput(props: ConfigInputProps) {
       return <NumberText {...props} />
     case 'rows':
       return <RowsField {...props} fields={field.fields} />
+    case 'columns':
+      return <ColumnsInput {...props} />
     case 'names':
       return <NamesField {...props} namePattern={field.namePattern} />
     case 'json':
@@ -114,6 +120,20 @@ function TableInput({ field, value, readOnly, onChange }: ConfigInputProps) {
   )
 }
 
+function ColumnsInput({ field, value, tables, readOnly, onChange }: ConfigInputProps) {
+  const names = Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+  return (
+    <KeyField
+      label={field.label}
+      description={descriptionOf(field)}
+      tables={tables}
+      readOnly={readOnly}
+      value={names}
+      onChange={(chosen) => onChange(chosen.length === 0 ? undefined : chosen)}
+    />
+  )
+}
+
 /** A number as text, so that half-typed ones stay as they are typed. */
 function NumberText({ field, value, readOnly, onChange }: ConfigInputProps) {
   return (
@@ -131,7 +151,7 @@ function NumberText({ field, value, readOnly, onChange }: ConfigInputProps) {
 }
 
 /** Any JSON; invalid text stays in the field and is not saved to the graph. */
-export function JsonInput({ field, value, readOnly, onChange }: Omit<ConfigInputProps, 'inputs'>) {
+export function JsonInput({ field, value, readOnly, onChange }: Omit<ConfigInputProps, 'inputs' | 'tables'>) {
   const [text, setText] = useState(() => (value === undefined ? '' : JSON.stringify(value, null, 2)))
   const [isWrong, setWrong] = useState(false)
   return (

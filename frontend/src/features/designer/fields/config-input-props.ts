@@ -5,6 +5,8 @@ export interface ConfigInputProps {
   readonly field: ConfigField
   readonly value: unknown
   readonly inputs: readonly string[]
+  /** Tables whose columns may be meant. */
+  readonly tables: readonly string[]
   readonly readOnly: boolean
   readonly onChange: (value: unknown) => void
 }

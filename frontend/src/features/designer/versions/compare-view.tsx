@@ -7,6 +7,8 @@ import { useSearchParams } from '../../../use-search-params.ts'
 import { diffQuery } from '../api.ts'
 import type { Mark } from '../../../components/graph/diff-drawing.ts'
 import { DiffView } from '../../../components/graph/diff-view.tsx'
+import type { Node } from '../../../components/graph/graph.ts'
+import { configText, modeOf } from '../../../components/graph/node-summary.ts'
 import { graphStrings } from '../../../strings/shared/graph.ts'
 import { type DiffLine, diffLines } from './diff-lines.ts'
 import classes from '../designer.module.css'
@@ -114,12 +116,16 @@ function Change({ line: { mark, kind, id, path, from, to }, isSelected, onSelect
 
 function textOf(value: unknown): string {
   if (value === undefined) return words.nothing
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return configText(value)
+}
+
+function isNode(item: object): item is Node {
+  return 'type' in item && 'config' in item
 }
 
 /** A node by its type, an edge by its ends. */
 function describe(item: unknown): string {
   if (typeof item !== 'object' || item === null) return ''
   if ('source' in item && 'target' in item) return `${String(item.source)} → ${String(item.target)}`
-  return 'type' in item ? String(item.type) : ''
+  return isNode(item) ? graphStrings.withMode(item.type, modeOf(item)) : ''
 }

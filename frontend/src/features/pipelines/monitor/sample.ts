@@ -1,5 +1,12 @@
 import type { Pipeline, PipelineProgress } from '../../../api/types.ts'
 
+/** Numbers of rows of a sink. */
+export interface MergedCounts {
+  readonly inserted: number
+  readonly updated: number
+  readonly deleted: number
+}
+
 /** What a chart shows of one trigger. */
 export interface Sample {
   readonly atMs: number
@@ -10,6 +17,8 @@ export interface Sample {
   /** Rows per second of the time that the batch took. */
   readonly processedRate: number | null
   readonly durationMs: number
+  /** What the trigger did to rows of the sink. */
+  readonly merged: MergedCounts
   /** Rows that are not read yet, of all sources together. */
   readonly lagRows: number
   /** How far the source that is furthest behind is behind, s. */
@@ -31,9 +40,16 @@ export function sampleOf(progress: PipelineProgress): Sample {
     inputRate: progress.input_rows_per_second,
     processedRate: progress.processed_rows_per_second,
     durationMs: progress.batch_duration_ms,
+    merged: mergedBy(progress.sink),
     lagRows,
     lagSeconds,
   }
+}
+
+/** Progress that an earlier release stored has no counts: it only inserted rows. */
+function mergedBy(sink: PipelineProgress['sink']): MergedCounts {
+  const { num_output_rows: output, num_inserted_rows: inserted = output } = sink
+  return { inserted, updated: sink.num_updated_rows ?? 0, deleted: sink.num_deleted_rows ?? 0 }
 }
 
 /** Rows per second since the previous trigger or, for a first batch, during the batch. */

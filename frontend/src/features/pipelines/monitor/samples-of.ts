@@ -10,6 +10,11 @@ export function joinedSamples(history: PipelineHistory | undefined, live: readon
     inputRate: point.input_rows_per_second,
     processedRate: point.processed_rows_per_second,
     durationMs: point.batch_duration_ms,
+    merged: {
+      inserted: point.num_inserted_rows,
+      updated: point.num_updated_rows,
+      deleted: point.num_deleted_rows,
+    },
     lagRows: point.lag_rows,
     lagSeconds: point.lag_seconds,
   }))

@@ -12,7 +12,8 @@ import { tableNamesQuery } from '../../../api/tables.ts'
 import { runnableQuery, versionsQuery } from '../api.ts'
 import { monitorStore, useMonitor, usePipelineIds } from '../monitor/store.ts'
 import classes from '../pipelines.module.css'
-import { isCheckpointOf, proposeCheckpoint, type StartForm } from './form.ts'
+import { isCheckpointOf, isShown, proposeCheckpoint, sinkLayout, type StartForm } from './form.ts'
+import { ModeFields } from './mode-fields.tsx'
 
 interface FieldsProps {
   readonly form: UseFormReturnType<StartForm>
@@ -34,13 +35,22 @@ export function StartFields({ form }: FieldsProps) {
           { value: 'version', label: texts.version },
         ]}
       />
-      {mode === 'copy' ? <TableFields form={form} /> : <VersionFields form={form} />}
+      {mode === 'copy' ? <CopyFields form={form} /> : <VersionFields form={form} />}
       <CheckpointField form={form} />
       <BeginFields form={form} />
       <TriggerField form={form} />
-      <EngineField form={form} />
+      {isShown('engine', form.values) && <EngineField form={form} />}
       <MoreFields form={form} />
     </Stack>
+  )
+}
+
+function CopyFields({ form }: FieldsProps) {
+  return (
+    <>
+      <TableFields form={form} />
+      <ModeFields form={form} />
+    </>
   )
 }
 
@@ -74,7 +84,7 @@ function TableFields({ form }: FieldsProps) {
       {(isMissing || isCreated) && (
         <Checkbox
           label={texts.createSink}
-          description={texts.createSinkHelp}
+          description={texts.createSinkHelp[sinkLayout(form.values)]}
           {...form.getInputProps('create_sink_table', { type: 'checkbox' })}
         />
       )}
@@ -210,12 +220,14 @@ function EngineField({ form }: FieldsProps) {
 function MoreFields({ form }: FieldsProps) {
   return (
     <>
-      <Radio.Group label={texts.onDelete} {...form.getInputProps('on_delete')}>
-        <Stack gap="xs" mt="xs">
-          <Radio size="xs" value="fail" label={texts.onDeleteFail} description={texts.onDeleteFailHelp} />
-          <Radio size="xs" value="skip" label={texts.onDeleteSkip} description={texts.onDeleteSkipHelp} />
-        </Stack>
-      </Radio.Group>
+      {isShown('on_delete', form.values) && (
+        <Radio.Group label={texts.onDelete} {...form.getInputProps('on_delete')}>
+          <Stack gap="xs" mt="xs">
+            <Radio size="xs" value="fail" label={texts.onDeleteFail} description={texts.onDeleteFailHelp} />
+            <Radio size="xs" value="skip" label={texts.onDeleteSkip} description={texts.onDeleteSkipHelp} />
+          </Stack>
+        </Radio.Group>
+      )}
       <div className={classes.pair}>
         <TextInput
           label={texts.maxFiles}

@@ -1,3 +1,4 @@
+import type { ReadMode, SchemaChange, WriteMode } from '../../../../../src/domain/pipelines/modes.ts'
 import type { Pipeline, StartPipelineRequest } from '../../../api/types.ts'
 import { NO_START_CHOICE, type StartChoice } from '../../../components/start-from/start-choice.ts'
 
@@ -13,6 +14,12 @@ export interface StartForm extends StartChoice {
   readonly is_proposed: boolean
   readonly trigger_interval: string
   readonly create_sink_table: boolean
+  readonly read: ReadMode
+  readonly write: WriteMode
+  /** Columns that identify a row. */
+  readonly key: readonly string[]
+  /** Empty: columns are added to a sink that a pipeline created. */
+  readonly on_schema_change: '' | SchemaChange
   readonly on_delete: 'fail' | 'skip'
   /** Empty: the service chooses as it did before, or by its default. */
   readonly engine: '' | NonNullable<StartPipelineRequest['engine']>
@@ -31,6 +38,10 @@ export const EMPTY_START_FORM: StartForm = {
   trigger_interval: '5 seconds',
   ...NO_START_CHOICE,
   create_sink_table: false,
+  read: 'appends',
+  write: 'append',
+  key: [],
+  on_schema_change: '',
   on_delete: 'fail',
   engine: '',
   max_files_per_batch: '',
@@ -39,6 +50,46 @@ export const EMPTY_START_FORM: StartForm = {
 
 const MEBIBYTE = 2 ** 20
 
+/** Whether a form copies what is appended by appending it; a version says itself what it does. */
+export function isPlainCopy({ mode, read, write }: Pick<StartForm, 'mode' | 'read' | 'write'>): boolean {
+  return mode === 'version' || (read === 'appends' && write === 'append')
+}
+
+/** The fields that the form shows, of those that depend on others. */
+export function isShown(field: string, form: Pick<StartForm, 'mode' | 'read' | 'write'>): boolean {
+  const isCopy = form.mode === 'copy'
+  switch (field) {
+    case 'version_id':
+      return !isCopy
+    case 'read':
+    case 'write':
+    case 'on_schema_change':
+      return isCopy
+    case 'key':
+    case 'engine':
+      return (field === 'engine') === isPlainCopy(form)
+    case 'on_delete':
+      return !isCopy || form.read === 'appends'
+    default:
+      return isCopy || !field.endsWith('_table')
+  }
+}
+
+/** What a sink that a start creates is made for. */
+export function sinkLayout({ read, write }: Pick<StartForm, 'read' | 'write'>): 'copy' | 'log' | 'merge' {
+  if (write !== 'append') return 'merge'
+  return read === 'changes' ? 'log' : 'copy'
+}
+
+/** Whether a mirror has nothing that says which rows are deleted: neither changes nor a log of them. */
+export function lacksChanges(
+  { read, write }: Pick<StartForm, 'read' | 'write'>,
+  columns: readonly { readonly name: string; readonly type: string }[] | undefined,
+): boolean {
+  if (read === 'changes' || write !== 'mirror' || columns === undefined) return false
+  return !columns.some(({ name, type }) => name === '_change_type' && type === 'string')
+}
+
 /** A request that restarts a pipeline from its checkpoint, with the same settings. */
 export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
   const tables =
@@ -46,6 +97,7 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
       ? {
           ...(pipeline.source_table === null ? {} : { source_table: pipeline.source_table }),
           sink_table: pipeline.sink_table,
+          ...modesOf(pipeline),
           ...(pipeline.create_sink_table ? { create_sink_table: true } : {}),
         }
       : { version_id: pipeline.version_id }
@@ -57,6 +109,15 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
     engine: pipeline.engine,
     max_files_per_batch: pipeline.max_files_per_batch,
     max_bytes_per_batch: pipeline.max_bytes_per_batch,
+  }
+}
+
+function modesOf({ read, write, key, on_schema_change: change }: Pipeline): Partial<StartPipelineRequest> {
+  return {
+    ...(read && { read }),
+    ...(write && { write }),
+    ...(key && { key: [...key] }),
+    ...(change && { on_schema_change: change }),
   }
 }
 
@@ -97,6 +158,10 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     trigger_interval: pipeline.trigger_interval,
     ...NO_START_CHOICE,
     create_sink_table: pipeline.create_sink_table,
+    read: pipeline.read ?? 'appends',
+    write: pipeline.write ?? 'append',
+    key: pipeline.key ?? [],
+    on_schema_change: pipeline.on_schema_change ?? '',
     on_delete: pipeline.on_delete,
     engine: pipeline.engine,
     max_files_per_batch: String(pipeline.max_files_per_batch),
@@ -114,7 +179,7 @@ export function fieldErrorsOf(errors: readonly { readonly path: string; readonly
   for (const { path, message } of errors) {
     const field = path.startsWith('nodes.')
       ? 'version_id'
-      : path.replace('from.', 'from_').replace(/^into_branch\..*/, 'into_branch')
+      : path.replace('from.', 'from_').replace(/^key\.\d+$/, 'key').replace(/^into_branch\..*/, 'into_branch')
     if (!Object.hasOwn(EMPTY_START_FORM, field)) rest.push(message)
     else fields[field] = fields[field] === undefined ? message : `${fields[field]}; ${message}`
   }

@@ -16,7 +16,7 @@ import { pipelines as words } from '../../../strings/pipelines.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { pipelineQuery, runnableQuery, useStartPipeline, versionsQuery } from '../api.ts'
 import classes from '../pipelines.module.css'
-import { EMPTY_START_FORM, fieldErrorsOf, type StartForm, toStartForm } from './form.ts'
+import { EMPTY_START_FORM, fieldErrorsOf, isShown, type StartForm, toStartForm } from './form.ts'
 import { startSchema } from './schema.ts'
 import { StartFields } from './fields.tsx'
 
@@ -60,7 +60,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
   const refusal = start.error instanceof ApiError ? fieldErrorsOf(start.error.errors) : undefined
   const refused = Object.keys(refusal?.fields ?? {})
   const isAllAtFields =
-    refused.length > 0 && refusal?.rest.length === 0 && refused.every((field) => isShown(field, form.values.mode))
+    refused.length > 0 && refusal?.rest.length === 0 && refused.every((field) => isShown(field, form.values))
 
   function send(request: StartPipelineRequest): void {
     start.mutate(request, {
@@ -113,9 +113,4 @@ function useIsProposing({ mode, definition_id: id, is_proposed: isProposed, chec
   const { data: board, isLoading } = useQuery({ ...runnableQuery, enabled: mode === 'version' })
   const isKnown = board?.definitions.some((definition) => definition.id === id) === true
   return mode === 'version' && id !== '' && isProposed && at === '' && (isLoading || isKnown)
-}
-
-/** Whether the form shows the field in this mode. */
-function isShown(field: string, mode: StartForm['mode']): boolean {
-  return mode === 'copy' ? field !== 'version_id' : !field.endsWith('_table')
 }
