@@ -117,7 +117,7 @@ describe.skipIf(!available)('tables into which a pipeline upserts', { timeout: 9
       }
       return JSON.stringify(byId(rows)) === JSON.stringify(expected())
     }
-    await until(isRead, () => `rows of ${name}\n${service.log}`, 120_000)
+    await until(isRead, () => `rows of ${name}\n${service.log}`, 300_000)
     for (const spark of sparks) {
       const table = `lockhouse.u.${name}`
       const all = await spark.run<Record<string, Rows>>({ cmd: 'rows', tables: [table], metadata: false })
