@@ -9,6 +9,7 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
+import { deleteRow } from '../streaming/support.ts'
 import { type Found, sleep, until } from '../support/waiting.ts'
 import { idsOf } from './harness/table-checks.ts'
 
@@ -30,6 +31,8 @@ describe.skipIf(postgresServer === undefined)(
     const folder = mkdtempSync(join(tmpdir(), 'streaming-replicas-'))
     const table = (name: string): TableIdentifier => ({ namespace: ['r'], name })
     const written = new Map<string, number>()
+    /** The id that a source of a mirror does not have now. */
+    const deleted = new Map<string, number>()
     let homes = 0
     let lake: Lakehouse
     let database: { place: string; remove: () => Promise<void> }
@@ -80,7 +83,23 @@ describe.skipIf(postgresServer === undefined)(
       written.set(name, first + 10)
     }
 
-    async function startPipeline({ service }: Replica, name: string): Promise<string> {
+    /** Appends rows, with the one that was deleted before, and deletes another. */
+    async function change(name: string): Promise<void> {
+      const first = written.get(name) ?? 0
+      const before = deleted.get(name) ?? first
+      await lake.append(
+        table(name),
+        `SELECT i AS c1 FROM range(${first}, ${first + 10}) t(i) UNION ALL SELECT ${before}::BIGINT WHERE ${before} < ${first}`,
+      )
+      const { catalog, engine } = lake
+      const lab = { engine, catalog: () => catalog, load: () => catalog.loadTable(table(name)) }
+      await deleteRow(lab, name, first + 5)
+      written.set(name, first + 10)
+      deleted.set(name, first + 5)
+      await sleep(300) // a merge takes longer than an append
+    }
+
+    async function startPipeline({ service }: Replica, name: string, mode: object = {}): Promise<string> {
       const answer = await service.post('/api/pipeline/start', {
         source_table: `r.${name}`,
         sink_table: `r.${name}_sink`,
@@ -88,6 +107,7 @@ describe.skipIf(postgresServer === undefined)(
         trigger_interval: '100 ms',
         create_sink_table: true,
         max_files_per_batch: 1,
+        ...mode,
       })
       expect(answer.status, JSON.stringify(answer.body)).toBe(200)
       return (answer.body['pipeline'] as { id: string }).id
@@ -100,17 +120,22 @@ describe.skipIf(postgresServer === undefined)(
       until(check, () => `${what}\n${one.service.log}\n${other.service.log}`, PATIENCE_MS)
 
     async function untilCopied(name: string): Promise<void> {
-      const all = (): number[] => Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
-      await soon(`${name} is copied`, async () => (await idsOf(lake, table(`${name}_sink`))).length >= all().length)
+      const all = (): number[] =>
+        Array.from({ length: written.get(name) ?? 0 }, (_, id) => id).filter((id) => id !== deleted.get(name))
+      // a mirror has its last row before its last delete
+      await soon(`${name} is copied`, async () => {
+        const ids = await idsOf(lake, table(`${name}_sink`))
+        return deleted.has(name) ? ids.join() === all().join() : ids.length >= all().length
+      })
       expect(await idsOf(lake, table(`${name}_sink`))).toEqual(all())
     }
 
     /** Writes continuously until it is stopped. */
-    function writeOn(name: string): () => Promise<void> {
+    function writeOn(name: string, writeOnce = write): () => Promise<void> {
       const state = { goesOn: true }
       const done = (async () => {
         while (state.goesOn) {
-          await write(name)
+          await writeOnce(name)
           await sleep(20)
         }
       })()
@@ -173,19 +198,37 @@ describe.skipIf(postgresServer === undefined)(
       return told
     }
 
-    /** Removes the owner repeatedly while the source is written; `bringBack` runs after the other service took over. */
+    interface Loss {
+      readonly takeAway: (owner: Replica) => Promise<void>
+      /** Runs after the other service took over. */
+      readonly bringBack: (owner: Replica) => Promise<void>
+    }
+
+    const killed: Loss = {
+      takeAway: ({ service }) => service.kill(),
+      async bringBack(owner) {
+        const again = await startReplica()
+        if (owner === one) one = again
+        else other = again
+      },
+    }
+
+    const paused: Loss = {
+      takeAway: async ({ service }) => service.signal('SIGSTOP'),
+      bringBack: async ({ service }) => service.signal('SIGCONT'),
+    }
+
+    /** Removes the owner repeatedly while the source is written. */
     async function loseOwners(
       name: string,
-      {
-        takeAway,
-        bringBack,
-      }: { takeAway: (owner: Replica) => Promise<void>; bringBack: (owner: Replica) => Promise<void> },
+      { takeAway, bringBack }: Loss,
+      { rounds = ROUNDS, mode = {}, writeOnce = write } = {},
     ): Promise<number[]> {
       await makeSource(name)
-      const id = await startPipeline(one, name)
+      const id = await startPipeline(one, name, mode)
       const takeOverMs: number[] = []
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const endWriting = writeOn(name)
+      for (let round = 0; round < rounds; round += 1) {
+        const endWriting = writeOn(name, writeOnce)
         const ownerId = await soon('an owner', async () => {
           const { lease_owner: owner, state } = await recordOf(id)
           return state === 'running' && (owner === one.id || owner === other.id) && owner
@@ -206,7 +249,7 @@ describe.skipIf(postgresServer === undefined)(
         await untilCopied(name)
         expect((await recordOf(id)).error_json).toBeNull()
       }
-      await (ROUNDS % 2 === 0 ? one : other).service.post(`/api/pipeline/${id}/stop`, {})
+      await (rounds % 2 === 0 ? one : other).service.post(`/api/pipeline/${id}/stop`, {})
       await soon('the stop', async () => (await recordOf(id)).state === 'stopped')
       const events = await db.selectFrom('events').select('type').where('object_id', '=', id).orderBy('seq').execute()
       expect(
@@ -219,14 +262,7 @@ describe.skipIf(postgresServer === undefined)(
     }
 
     it('are taken over from a killed process: no row lost or duplicated', async () => {
-      const takeOverMs = await loseOwners('killed', {
-        takeAway: ({ service }) => service.kill(),
-        async bringBack(owner) {
-          const again = await startReplica()
-          if (owner === one) one = again
-          else other = again
-        },
-      })
+      const takeOverMs = await loseOwners('killed', killed)
       process.stdout.write(`\ntaken over from killed processes after ${takeOverMs.join(', ')} ms\n`)
     })
 
@@ -269,11 +305,18 @@ describe.skipIf(postgresServer === undefined)(
     })
 
     it('are taken over from a paused process, which commits nothing when it resumes', async () => {
-      const takeOverMs = await loseOwners('paused', {
-        takeAway: async ({ service }) => service.signal('SIGSTOP'),
-        bringBack: async ({ service }) => service.signal('SIGCONT'),
-      })
+      const takeOverMs = await loseOwners('paused', paused)
       process.stdout.write(`\ntaken over from paused processes after ${takeOverMs.join(', ')} ms\n`)
+    })
+
+    it.each([
+      ['killed', killed],
+      ['paused', paused],
+    ])('that mirror changes are taken over from a %s process: every change once, each key once', async (how, loss) => {
+      const mode = { read: 'changes', write: 'mirror', key: ['id'], max_files_per_batch: 10 }
+      const rounds = Math.ceil(ROUNDS / 2)
+      const takeOverMs = await loseOwners(`mirror_${how}`, loss, { rounds, mode, writeOnce: change })
+      process.stdout.write(`\nmirrors taken over from ${how} processes after ${takeOverMs.join(', ')} ms\n`)
     })
   },
 )

@@ -118,8 +118,11 @@ export function numbered(from: number, to: number): string {
   return `SELECT i AS c1, 'n' || i AS c2 FROM range(${from}, ${to}) t(i)`
 }
 
+/** What {@link deleteRow} needs of a lab. */
+export type DeletingLab = Pick<StreamLab, 'catalog' | 'engine' | 'load'>
+
 /** Removes the row with this `id` by a position delete. */
-export async function deleteRow(lab: StreamLab, name: string, id: number): Promise<void> {
+export async function deleteRow(lab: DeletingLab, name: string, id: number): Promise<void> {
   const table = await lab.load(name)
   const schema = currentSchema(table.metadata)
   for (const task of await planFiles(table)) {
@@ -133,7 +136,7 @@ export async function deleteRow(lab: StreamLab, name: string, id: number): Promi
 }
 
 async function commitDelete(
-  lab: StreamLab,
+  lab: DeletingLab,
   { io, metadata, identifier }: Table,
   { path, position }: { readonly path: string; readonly position: number },
 ): Promise<void> {

@@ -3,7 +3,7 @@
 Argument: {"uri", "warehouse", "name"}. Each line of standard input is {"table", "do", …}; each is answered with
 {"rows": number, "operations": [operation of each snapshot of the table, oldest first]} or {"error": text}.
 
-do: "create" {"partitioned"} | "append" {"first", "count"} | "delete" {"where"} | "overwrite" {"first", "count"} |
+do: "create" {"partitioned"} | "append" {"first", "count"} | "delete" {"where"} | "overwrite" {"first", "count", "where"?} |
 "replace_partitions" {"first", "count"} | "upsert" {"first", "count"} | "add_column" | "rename_column" |
 "drop_column" | "expire" | "rows"
 """
@@ -56,7 +56,8 @@ def change(table, command):
         case "delete":
             table.delete(command["where"])
         case "overwrite":
-            table.overwrite(rows_for(table, command))
+            where = {"overwrite_filter": command["where"]} if "where" in command else {}
+            table.overwrite(rows_for(table, command), **where)
         case "replace_partitions":
             table.dynamic_partition_overwrite(rows_for(table, command))
         case "upsert":
