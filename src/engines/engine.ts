@@ -15,6 +15,16 @@ import type { RowIndex, RowIndexTask } from './row-index.ts'
 import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
+/** Rows in the order of a space-filling curve, so that rows with similar values in all of the columns are near each other. */
+export interface Clustering {
+  readonly curve: 'zorder' | 'hilbert'
+  /** Field ids of 1 to {@link MAX_CLUSTERING_COLUMNS} different primitive columns outside of lists and maps. */
+  readonly columnIds: readonly number[]
+}
+
+/** More columns than a curve can tell apart. */
+export const MAX_CLUSTERING_COLUMNS = 8
+
 export interface RewriteTask {
   readonly io: FileIO
   readonly metadata: TableMetadata
@@ -25,6 +35,8 @@ export interface RewriteTask {
   readonly output: OutputSpec
   /** Order of the rows inside each new file; without one, neighbouring rows mostly stay together, without guarantee. */
   readonly sortOrder?: SortOrder
+  /** Order of the rows over all new files of a partition; not together with {@link sortOrder}. */
+  readonly clustering?: Clustering
   /** Whether to compare the rows read with the new files by value; see {@link RewriteResult.values}. Default false. */
   readonly verifyValues?: boolean
 }

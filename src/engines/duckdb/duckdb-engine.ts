@@ -292,7 +292,7 @@ async function rewriteFiles(
   task: RewriteTask,
   { fields, options }: { readonly fields: readonly NestedField[]; readonly options: EngineRunOptions },
 ): Promise<RewriteResult> {
-  const { io, metadata, output, partition, sortOrder, verifyValues = false } = task
+  const { io, metadata, output, partition, sortOrder, clustering, verifyValues = false } = task
   if (task.inputs.length === 0) return { files: [], rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 }
   if (!(output.targetFileSizeBytes > 0))
     throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
@@ -313,10 +313,12 @@ async function rewriteFiles(
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
     ...(sortOrder === undefined ? {} : { sortOrder }),
+    ...(clustering === undefined ? {} : { clustering }),
   })
   const paths = copied.map((file) => file.copied.path)
   await verifyFooters(context, { inputs, paths, fields: columns.fields, rowsRead, rowsDeleted })
-  const placing = { run, io, output, fields, ...(sortOrder === undefined ? {} : { sortOrder }) }
+  const boundedColumnIds = clustering?.columnIds ?? sortOrder?.fields.map(({ sourceId }) => sourceId) ?? []
+  const placing = { run, io, output, fields, boundedColumnIds, sortOrderId: sortOrder?.orderId ?? 0 }
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {

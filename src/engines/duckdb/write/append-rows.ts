@@ -41,7 +41,10 @@ export async function appendRows(
   }
   const copied = await writeRows(run, { rows, fields, output, bytesPerRow })
   requireValues(copied, output)
-  const { files, rowsWritten } = await placeFiles({ run, io, output, fields }, copied)
+  const { files, rowsWritten } = await placeFiles(
+    { run, io, output, fields, sortOrderId: 0, boundedColumnIds: [] },
+    copied,
+  )
   onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
   return files
 }

@@ -2,7 +2,6 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
-import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 import type { NestedField, PrimitiveType, Value } from '../../../iceberg/schema/types.ts'
 import { compareValues } from '../../../iceberg/values/values.ts'
@@ -30,7 +29,10 @@ export interface OutputContext {
   readonly output: OutputSpec
   /** The columns of the files, row lineage included. */
   readonly fields: readonly NestedField[]
-  readonly sortOrder?: SortOrder
+  /** Id of the table's sort order that the rows have; 0: none. */
+  readonly sortOrderId: number
+  /** Columns whose bounds readers need most: the manifests have them unless the table's properties refuse them. */
+  readonly boundedColumnIds: readonly number[]
 }
 
 /** New data files in their final locations. */
@@ -113,11 +115,10 @@ interface Placing {
 }
 
 function describer(
-  { output, sortOrder }: OutputContext,
+  { output, sortOrderId, boundedColumnIds }: OutputContext,
   leaves: readonly LeafColumn[],
 ): (file: PlacedFile, placing: Placing) => DataFile {
-  const sortColumns = new Set(sortOrder?.fields.map((field) => field.sourceId))
-  const modes = metricsModes(leaves, output.properties, sortColumns)
+  const modes = metricsModes(leaves, output.properties, new Set(boundedColumnIds))
   return ({ copied, partition }, { location, footer, ranges }) => ({
     content: 'data',
     filePath: location,
@@ -128,7 +129,7 @@ function describer(
     fileSizeInBytes: copied.sizeBytes,
     ...fileMetrics(copied, ranges, { leaves, modes }),
     splitOffsets: footer.splitOffsets,
-    sortOrderId: sortOrder?.orderId ?? 0,
+    sortOrderId,
   })
 }
 
