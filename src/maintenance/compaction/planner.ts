@@ -13,7 +13,7 @@ import { requireSupportedProperties } from '../../iceberg/metadata/table-propert
 import type { CompactionOptions } from './options.ts'
 import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from './file-selection.ts'
 import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
-import { compilePartitionFilter } from './partition-filter.ts'
+import { compileWhere } from '../where/file-filter.ts'
 import { resolveSortOrder } from './sort-order-text.ts'
 
 /** Files that are rewritten together, into one partition when `partition` is given. */
@@ -163,8 +163,8 @@ function filterTasks(
   options: CompactionOptions,
 ): readonly FileScanTask[] {
   if (options.where === undefined) return tasks
-  const mayMatch = compilePartitionFilter(options.where, metadata)
-  return tasks.filter(({ dataFile }) => mayMatch(dataFile.specId, dataFile.partition))
+  const { mayMatch } = compileWhere(options.where, metadata, { by: 'files' })
+  return tasks.filter(({ dataFile }) => mayMatch(dataFile))
 }
 
 /**
