@@ -7,6 +7,7 @@ import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { NestedField } from '../iceberg/schema/types.ts'
+import type { Curve } from '../domain/tables/strategies.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
 import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput } from './output-spec.ts'
@@ -17,13 +18,10 @@ import type { ResultColumn } from './sql-sandbox.ts'
 
 /** Rows in the order of a space-filling curve, so that rows with similar values in all of the columns are near each other. */
 export interface Clustering {
-  readonly curve: 'zorder' | 'hilbert'
-  /** Field ids of 1 to {@link MAX_CLUSTERING_COLUMNS} different primitive columns outside of lists and maps. */
+  readonly curve: Curve
+  /** Field ids of 1 to `MAX_CURVE_COLUMNS` different primitive columns outside of lists and maps. */
   readonly columnIds: readonly number[]
 }
-
-/** More columns than a curve can tell apart. */
-export const MAX_CLUSTERING_COLUMNS = 8
 
 export interface RewriteTask {
   readonly io: FileIO

@@ -36,6 +36,11 @@ export function sparkSortOrder({ fields }: SortOrder, metadata: TableMetadata): 
   return terms.join(', ')
 }
 
+/** A Z-order as Spark writes it. */
+export function sparkZOrder(columnIds: readonly number[], metadata: TableMetadata): string {
+  return `zorder(${columnIds.map((id) => columnText(id, metadata)).join(', ')})`
+}
+
 function conditionText(condition: WhereCondition, metadata: TableMetadata): string {
   const field = findField(currentSchema(metadata), condition.column)
   if (field === undefined) {

@@ -112,6 +112,8 @@ describe('compaction', () => {
       { target_file_size_bytes: 100, min_file_size_bytes: 200 },
       { delete_ratio_threshold: 2 },
       { strategy: 'zorder' },
+      { strategy: 'hilbert', columns: ['event_id', 'event_id'] },
+      { strategy: 'binpack', columns: ['event_id'] },
       { strategy: 'binpack', sort_order: 'id' },
       { strategy: 'sort', sort_order: 'zorder(id)' },
       { where: 'id; drop table x' },
