@@ -1,5 +1,5 @@
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
-import { columnRange } from '../where/metrics-test.ts'
+import { fileRange } from '../where/metrics-test.ts'
 import type { Layout } from '../clustering/layout.ts'
 import { chooseOverlapping, measureOverlap } from '../clustering/overlap.ts'
 import type { FileRange } from '../clustering/overlap.ts'
@@ -36,12 +36,7 @@ export function findOverlappingFiles(
 }
 
 function rangesOf({ columns }: Layout, tasks: readonly FileScanTask[]): readonly (readonly FileRange[])[] {
-  return columns.map(({ id, type }) =>
-    tasks.map(({ dataFile }): FileRange => {
-      const { lower, upper } = columnRange(dataFile, id, type)
-      return lower === undefined || upper === undefined ? undefined : { lower, upper }
-    }),
-  )
+  return columns.map(({ id, type }) => tasks.map(({ dataFile }) => fileRange(dataFile, id, type)))
 }
 
 /** A byte budget for the files of partitions. */

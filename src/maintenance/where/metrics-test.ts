@@ -13,17 +13,27 @@ export type FileMetrics = Pick<
 >
 
 /** The bounds of a column in a file: NaN and NULL are outside of them; undefined when a bound is not known. */
-export interface ColumnRange {
+interface ColumnRange {
   readonly lower: Value | undefined
   readonly upper: Value | undefined
 }
 
 /** The bounds of a column in a file, of the type that the column has now. */
-export function columnRange(file: FileMetrics, fieldId: number, type: PrimitiveType): ColumnRange {
+function columnRange(file: FileMetrics, fieldId: number, type: PrimitiveType): ColumnRange {
   return {
     lower: readBound(type, file.lowerBounds?.get(fieldId)),
     upper: readBound(type, file.upperBounds?.get(fieldId)),
   }
+}
+
+/** Both bounds of a column in a file; undefined when one is not known. */
+export function fileRange(
+  file: FileMetrics,
+  fieldId: number,
+  type: PrimitiveType,
+): { readonly lower: Value; readonly upper: Value } | undefined {
+  const { lower, upper } = columnRange(file, fieldId, type)
+  return lower === undefined || upper === undefined ? undefined : { lower, upper }
 }
 
 /** Whether a file has only NULL in a column. */
