@@ -312,13 +312,12 @@ async function rewriteFiles(
     ...(rowsDeleted === 0 ? { rowCount: rowsRead } : {}),
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
-    ...(sortOrder === undefined ? {} : { sortOrder }),
-    ...(clustering === undefined ? {} : { clustering }),
+    sortOrder,
+    clustering,
   })
   const paths = copied.map((file) => file.copied.path)
   await verifyFooters(context, { inputs, paths, fields: columns.fields, rowsRead, rowsDeleted })
-  const boundedColumnIds = clustering?.columnIds ?? sortOrder?.fields.map(({ sourceId }) => sourceId) ?? []
-  const placing = { run, io, output, fields, boundedColumnIds, sortOrderId: sortOrder?.orderId ?? 0 }
+  const placing = { run, io, output, fields, ...orderOf(task) }
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {
@@ -333,6 +332,12 @@ async function rewriteFiles(
     await Promise.all(files.map(({ filePath }) => io.delete(filePath).catch(() => undefined)))
     throw error
   }
+}
+
+/** The sort order that new files claim, which a curve is not, and the columns of their order. */
+function orderOf({ sortOrder, clustering }: RewriteTask): { sortOrderId: number; boundedColumnIds: readonly number[] } {
+  if (sortOrder === undefined) return { sortOrderId: 0, boundedColumnIds: clustering?.columnIds ?? [] }
+  return { sortOrderId: sortOrder.orderId, boundedColumnIds: sortOrder.fields.map(({ sourceId }) => sourceId) }
 }
 
 /** Bytes of a row in the files and in memory, and of rows that are read together; 0 when there are no rows. */

@@ -26,7 +26,7 @@ export interface PlanFilesOptions {
   readonly specIds?: Iterable<number>
   /**
    * Whether data files carry column metrics and bounds, which cost more to decode; default false. A set of field ids: those of
-   * these columns only, and no column sizes, which takes less memory.
+   * these columns only, which takes less memory.
    */
   readonly metrics?: boolean | ReadonlySet<number>
   /** `LIMIT_EXCEEDED` for more data files, and for more than four times as many delete files; default: no limit. */
@@ -155,19 +155,22 @@ async function tasksWithMetrics(
   return tasks
 }
 
-function withMetricsOf({ columnSizes: _, ...file }: DataFile, columns: ReadonlySet<number>): DataFile {
-  const kept = <V>(values: ReadonlyMap<number, V> | undefined): ReadonlyMap<number, V> | undefined =>
-    values && new Map([...values].filter(([id]) => columns.has(id)))
-  const metrics = {
-    valueCounts: kept(file.valueCounts),
-    nullValueCounts: kept(file.nullValueCounts),
-    nanValueCounts: kept(file.nanValueCounts),
-    lowerBounds: kept(file.lowerBounds),
-    upperBounds: kept(file.upperBounds),
-  }
-  const known = Object.entries(metrics).filter(([, values]) => values !== undefined)
-  return { ...file, ...Object.fromEntries(known) }
+function withMetricsOf(file: DataFile, columns: ReadonlySet<number>): DataFile {
+  const kept = METRICS.flatMap((name) => {
+    const values: ReadonlyMap<number, unknown> | undefined = file[name]
+    return values === undefined ? [] : [[name, new Map([...values].filter(([id]) => columns.has(id)))] as const]
+  })
+  return { ...file, ...Object.fromEntries(kept) }
 }
+
+const METRICS = [
+  'columnSizes',
+  'valueCounts',
+  'nullValueCounts',
+  'nanValueCounts',
+  'lowerBounds',
+  'upperBounds',
+] as const satisfies readonly (keyof DataFile)[]
 
 /** The live delete files of a snapshot, in manifest order, whether or not they still apply to a data file. */
 export async function loadDeletes(

@@ -103,20 +103,36 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
   const { sortOrder, layout } = resolveLayout(metadata, options)
   const spec = currentSpec(metadata)
   const partitions = [...groupByPartition(metadata, spec, filterTasks(metadata, tasks, options))]
-  const {
-    measures,
-    files: filesIn,
-    beyondBudget,
-    overlaps,
-  } = preselect(partitions, {
+  const preselected = preselect(partitions, { options, layout: isEmbedded ? layout : undefined })
+  const { groups, skipped } = toGroups(partitions, preselected, { spec, options, isEmbedded })
+  return {
+    ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
     options,
-    layout: isEmbedded ? layout : undefined,
-  })
+    ...(sortOrder === undefined ? {} : { sortOrder }),
+    ...clusteringOf(layout),
+    groups,
+    beyondBudget: preselected.beyondBudget,
+    skipped,
+    totals: sumGroups(groups),
+  }
+}
+
+interface GroupRules {
+  readonly spec: PartitionSpec
+  readonly options: CompactionOptions
+  readonly isEmbedded: boolean
+}
+
+function toGroups(
+  partitions: readonly PartitionFiles[],
+  { measures, files, overlaps }: Preselection,
+  { spec, options, isEmbedded }: GroupRules,
+): Pick<CompactionPlan, 'groups' | 'skipped'> {
   const groups: CompactionGroup[] = []
   const skipped: SkippedGroup[] = []
   let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
   for (const [at, { partition, key }] of partitions.entries()) {
-    for (const selected of selectFileGroups(filesIn[at] ?? [], measures, options)) {
+    for (const selected of selectFileGroups(files[at] ?? [], measures, options)) {
       const reason = isEmbedded ? unsupportedReason(selected.files) : undefined
       if (reason !== undefined) {
         if (!options.partialProgress) throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${reason}`)
@@ -128,16 +144,7 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
       filesLeft -= Math.min(selected.files.length, filesLeft)
     }
   }
-  return {
-    ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
-    options,
-    ...(sortOrder === undefined ? {} : { sortOrder }),
-    ...clusteringOf(layout),
-    groups,
-    beyondBudget,
-    skipped,
-    totals: sumGroups(groups),
-  }
+  return { groups, skipped }
 }
 
 interface Preselection {

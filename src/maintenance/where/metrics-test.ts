@@ -86,7 +86,7 @@ function mayMatchRange(
 }
 
 function mayBegin({ lower, upper }: ColumnRange, prefix: string): boolean {
-  const length = [...prefix].length
+  const length = Array.from(prefix).length
   const order = (bound: Value | undefined): number | undefined =>
     typeof bound === 'string' ? compareValues({ kind: 'string' }, firstCodePoints(bound, length), prefix) : undefined
   return (order(lower) ?? 0) <= 0 && (order(upper) ?? 0) >= 0

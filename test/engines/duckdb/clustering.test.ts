@@ -66,7 +66,7 @@ type Range = readonly [from: Value, to: Value]
 async function rangesOf({ sql, type }: Column): Promise<Range[]> {
   const shares = Array.from({ length: 20 }, (_, n) => (n + 0.5) / 20).flatMap((share) => [share, share + 0.02])
   const [row] = await lake.sql(`SELECT quantile_disc(${sql}, [${shares.join(', ')}]) AS q FROM (${SELECT})`)
-  const values = (row?.['q'] as readonly (string | number)[]).map((value) =>
+  const values = ((row?.['q'] ?? []) as readonly (string | number)[]).map((value) =>
     type.kind === 'long' ? BigInt(value) : value,
   )
   return values.flatMap((from, at) => (at % 2 === 0 ? [[from, values[at + 1] ?? from] as const] : []))

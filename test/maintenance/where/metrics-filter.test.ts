@@ -16,7 +16,12 @@ const metadata = sampleMetadata({
         { id: 1, name: 'n', required: false, type: 'long' },
         { id: 2, name: 'x', required: false, type: 'double' },
         { id: 3, name: 'not', required: false, type: 'string' },
-        { id: 4, name: 'l', required: false, type: { type: 'list', 'element-id': 5, 'element-required': false, element: 'int' } },
+        {
+          id: 4,
+          name: 'l',
+          required: false,
+          type: { type: 'list', 'element-id': 5, 'element-required': false, element: 'int' },
+        },
       ],
     },
   ],
@@ -74,11 +79,15 @@ const rows = fc.array(
 )
 
 /** NaN is above all numbers, as in the engines. */
-const order = (a: bigint | number, b: bigint | number): number =>
-  Number.isNaN(a) ? 1 : a < b ? -1 : a > b ? 1 : 0
+const order = (a: bigint | number, b: bigint | number): number => (Number.isNaN(a) ? 1 : a < b ? -1 : a > b ? 1 : 0)
 
 const comparison = fc
-  .record({ operator: fc.constantFrom('=', '!=', '<', '<=', '>', '>='), n: longs, x: fc.constantFrom(-1.5, 0, 1.5), isLong: fc.boolean() })
+  .record({
+    operator: fc.constantFrom('=', '!=', '<', '<=', '>', '>='),
+    n: longs,
+    x: fc.constantFrom(-1.5, 0, 1.5),
+    isLong: fc.boolean(),
+  })
   .map(({ operator, n, x, isLong }): Condition => {
     const accepts = { '=': [0], '!=': [-1, 1], '<': [-1], '<=': [-1, 0], '>': [1], '>=': [0, 1] }[operator] ?? []
     const [column, bound] = isLong ? (['n', n] as const) : (['x', x] as const)
@@ -114,11 +123,21 @@ const condition: fc.Arbitrary<Condition> = fc.letrec<{ tree: Condition }>((tie) 
     })),
     fc.tuple(tie('tree'), tie('tree')).map(([a, b]): Condition => ({
       text: `(${a.text}) OR ${b.text}`,
-      holds: (row) => (a.holds(row) === true || b.holds(row) === true ? true : a.holds(row) === null || b.holds(row) === null ? null : false),
+      holds: (row) =>
+        a.holds(row) === true || b.holds(row) === true
+          ? true
+          : a.holds(row) === null || b.holds(row) === null
+            ? null
+            : false,
     })),
     fc.tuple(tie('tree'), tie('tree')).map(([a, b]): Condition => ({
       text: `(${a.text}) AND (${b.text})`,
-      holds: (row) => (a.holds(row) === false || b.holds(row) === false ? false : a.holds(row) === null || b.holds(row) === null ? null : true),
+      holds: (row) =>
+        a.holds(row) === false || b.holds(row) === false
+          ? false
+          : a.holds(row) === null || b.holds(row) === null
+            ? null
+            : true,
     })),
   ),
 })).tree

@@ -29,8 +29,8 @@ export interface RowsToWrite extends Pick<
   readonly output: OutputSpec
   /** The partition of all rows; undefined: computed for each row. */
   readonly partition?: PartitionTuple
-  readonly sortOrder?: SortOrder
-  readonly clustering?: Clustering
+  readonly sortOrder?: SortOrder | undefined
+  readonly clustering?: Clustering | undefined
 }
 
 /** Writes rows into files of one partition each, sorted or clustered when asked to. */
