@@ -43,7 +43,7 @@ import { appendRows } from './write/append-rows.ts'
 import { wantedBloomFilters } from './write/bloom-filters.ts'
 import { DuckDbSession } from './session/session.ts'
 import type { DuckDbRun } from './session/session.ts'
-import { placeFiles } from './write/output-files.ts'
+import { orderClaims, placeFiles } from './write/output-files.ts'
 import type { QueryLimits } from './worker/query-limits.ts'
 import { writeRows } from './write/partitioned-writer.ts'
 import type { RowsToWrite } from './write/partitioned-writer.ts'
@@ -317,7 +317,7 @@ async function rewriteFiles(
   })
   const paths = copied.map((file) => file.copied.path)
   await verifyFooters(context, { inputs, paths, fields: columns.fields, rowsRead, rowsDeleted })
-  const placing = { run, io, output, fields, ...orderOf(task) }
+  const placing = { run, io, output, fields, ...orderClaims(task) }
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {
@@ -332,12 +332,6 @@ async function rewriteFiles(
     await Promise.all(files.map(({ filePath }) => io.delete(filePath).catch(() => undefined)))
     throw error
   }
-}
-
-/** The sort order that new files claim, which a curve is not, and the columns of their order. */
-function orderOf({ sortOrder, clustering }: RewriteTask): { sortOrderId: number; boundedColumnIds: readonly number[] } {
-  if (sortOrder === undefined) return { sortOrderId: 0, boundedColumnIds: clustering?.columnIds ?? [] }
-  return { sortOrderId: sortOrder.orderId, boundedColumnIds: sortOrder.fields.map(({ sourceId }) => sourceId) }
 }
 
 /** Bytes of a row in the files and in memory, and of rows that are read together; 0 when there are no rows. */
