@@ -7,6 +7,7 @@ import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { NestedField } from '../iceberg/schema/types.ts'
+import type { Curve } from '../domain/tables/strategies.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
 import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput } from './output-spec.ts'
@@ -14,6 +15,13 @@ import type { EngineRunOptions } from './run-options.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
 import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
+
+/** Rows in the order of a space-filling curve, so that rows with similar values in all of the columns are near each other. */
+export interface Clustering {
+  readonly curve: Curve
+  /** Field ids of 1 to `MAX_CURVE_COLUMNS` different primitive columns outside of lists and maps. */
+  readonly columnIds: readonly number[]
+}
 
 export interface RewriteTask {
   readonly io: FileIO
@@ -25,6 +33,8 @@ export interface RewriteTask {
   readonly output: OutputSpec
   /** Order of the rows inside each new file; without one, neighbouring rows mostly stay together, without guarantee. */
   readonly sortOrder?: SortOrder
+  /** Order of the rows over all new files of a partition; not together with {@link sortOrder}. */
+  readonly clustering?: Clustering
   /** Whether to compare the rows read with the new files by value; see {@link RewriteResult.values}. Default false. */
   readonly verifyValues?: boolean
 }

@@ -26,7 +26,7 @@ describe('a sentence about a refused value', () => {
       'a value that is not in its list',
       compactRequest,
       { table: 'a.b', strategy: 'random' },
-      'strategy must be one of binpack, sort',
+      'strategy must be one of binpack, sort, zorder, hilbert',
     ],
     ['text that is too short', TEXT, { text: 'ab' }, 'text must have 3 characters or more'],
     ['text that is too long', TEXT, { text: 'abcdef' }, 'text must have 5 characters or fewer'],

@@ -57,11 +57,20 @@ export const about = {
 
 export const fields = {
   strategy: 'Strategy',
-  strategies: { binpack: 'Bin-pack: merge by size', sort: 'Sort: merge and sort the rows' },
+  strategies: {
+    binpack: 'Bin-pack: merge by size',
+    sort: 'Sort: merge and sort the rows',
+    zorder: 'Z-order: cluster by several columns',
+    hilbert: 'Hilbert: cluster by several columns, more evenly',
+  },
   sort_order: 'Sort order',
   sort_orderHint: 'For example: customer ASC, total DESC NULLS LAST. Leave empty to use the sort order of the table.',
+  columns: 'Columns',
+  columnsHint:
+    'Up to 8 columns that queries filter by. Leave empty to use the columns of the table property lockhouse.cluster-by.',
   where: 'Filter',
-  whereHint: "A condition that selects whole partitions, such as day >= '2026-03-01'.",
+  whereHint: "Only files that may have such rows. For example: day >= '2026-03-01' AND (region = 'eu' OR amount > 10).",
+  wherePartitionsHint: "A condition that selects whole partitions, such as day >= '2026-03-01'.",
   target_file_size_bytes: 'Target file size',
   min_file_size_bytes: 'Rewrite files smaller than',
   max_file_size_bytes: 'Split files larger than',
@@ -73,6 +82,8 @@ export const fields = {
   delete_ratio_threshold: 'Min share of deleted rows',
   delete_ratio_thresholdHint: 'Between 0 and 1, such as 0.3.',
   max_files_to_rewrite: 'Max files to rewrite',
+  max_bytes_to_rewrite: 'Max size to rewrite',
+  max_bytes_to_rewriteHint: 'With Sort, Z-order and Hilbert, the files that overlap most come first.',
   verify: 'Verification',
   verifyHint:
     'Automatic compares values before the commit. On Spark, rows are counted after the commit. Value verification is not available on Spark.',
@@ -140,6 +151,7 @@ export const details = {
   added_bytes_count: 'Bytes written',
   removed_delete_files_count: 'Delete files removed',
   carried_over_deletes_count: 'Deleted rows carried over',
+  beyond_budget_files_count: 'Data files left for later',
   failed_data_files_count: 'Data files failed',
   rows_read: 'Rows read',
   rows_deleted: 'Deleted rows removed',
@@ -198,6 +210,8 @@ export const digest = {
 } as const
 
 export const previews = {
+  overlappingTitle: 'Files that overlap most',
+  overlapping: (others: string, file: string) => `overlaps with ${others} others: ${file}`,
   expiredTitle: 'Snapshots to expire',
   pinned: (pipeline: string, count: string) => `Pipeline ${pipeline} has not read all snapshots: ${count} kept for it.`,
   removedRefs: (names: string) => `Branches and tags to remove: ${names}`,

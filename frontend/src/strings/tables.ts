@@ -114,6 +114,7 @@ export const health = {
     snapshots: 'Snapshots',
     manifests: 'Manifests',
     skew: 'Skew',
+    overlap: 'Overlap',
   } as Readonly<Record<string, string>>,
   factor: 'Factor',
   points: 'Points lost',

@@ -40,9 +40,10 @@ const choice = (value: string, help: string, field: string): FieldOption => {
 
 /** Fields of all requests; the compiler asks for those of a new operation. */
 const FIELDS: Readonly<Record<Field, FieldOption>> = {
-  strategy: choice('STRATEGY', 'binpack (default) or sort', 'strategy'),
+  strategy: choice('STRATEGY', 'binpack (default), sort, zorder or hilbert', 'strategy'),
   sort_order: text('ORDER', 'sort rows, such as "customer ASC"'),
-  where: text('CONDITION', 'whole partitions by their source columns, such as "started_at >= \'2026-03-01\'"'),
+  columns: list('COLUMN,COLUMN', 'columns of zorder and hilbert; default: those of lockhouse.cluster-by'),
+  where: text('CONDITION', 'files that may have such rows, such as "started_at >= \'2026-03-01\'"'),
   target_file_size_bytes: number('BYTES', 'size of the new files'),
   min_file_size_bytes: number('BYTES', 'smaller files are rewritten'),
   max_file_size_bytes: number('BYTES', 'larger files are rewritten'),
@@ -53,6 +54,7 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
     read: readRatio,
   },
   max_files_to_rewrite: number('NUMBER', 'rewrite at most this many files'),
+  max_bytes_to_rewrite: number('BYTES', 'rewrite at most so many bytes, files that overlap most first'),
   verify: choice('CHECK', 'values (default) or counts: what is compared before the commit', 'verify'),
   on_conflict: choice('HANDLING', 'carry_over (default) or fail: deletes that others commit meanwhile', 'on_conflict'),
   rewrite_all: flag('rewrite all files'),

@@ -1,4 +1,4 @@
-import { deleteFileCount } from './table-health.ts'
+import { deleteFileCount, layoutText } from './table-health.ts'
 import { count, formatBytes, percent, plural } from '../../lib/text.ts'
 import type { HealthScore, TableHealthFacts } from './table-health.ts'
 
@@ -8,6 +8,8 @@ export interface ProjectedCompaction {
   readonly addedFiles: number
   readonly rewrittenBytes: number
   readonly removedDeleteFiles: number
+  /** Overlaps of a data file on average; only when rows are laid out anew. */
+  readonly overlaps?: { readonly before: number; readonly after: number }
   readonly scoreAfter: number
 }
 
@@ -65,7 +67,7 @@ const MIN_REMAINING_DELETES = 5
 
 /** Why compacting helps, in one sentence with numbers. */
 export function explainCompaction(facts: TableHealthFacts, projected: ProjectedCompaction): string {
-  const { rewrittenFiles, addedFiles, rewrittenBytes, removedDeleteFiles, scoreAfter } = projected
+  const { rewrittenFiles, addedFiles, rewrittenBytes, removedDeleteFiles, overlaps, scoreAfter } = projected
   const deletes = removedDeleteFiles > 0 ? ` and ${plural(removedDeleteFiles, 'delete file')} removed` : ''
   const what = `${plural(rewrittenFiles, 'data file')} (${formatBytes(rewrittenBytes)}) become ${count(addedFiles)}${deletes}`
   const { worst } = facts.partitions
@@ -73,7 +75,11 @@ export function explainCompaction(facts: TableHealthFacts, projected: ProjectedC
     worst !== undefined && worst.label !== ''
       ? `; the worst partition is ${worst.label} with ${plural(worst.smallFiles, 'small file')}`
       : ''
-  return `${what}; the score would be ${scoreAfter}${where}`
+  const layout =
+    overlaps === undefined || facts.overlap === undefined
+      ? ''
+      : ` in the ${layoutText(facts.overlap)}, so that a data file overlaps with about ${count(Math.round(overlaps.after))} others instead of ${count(Math.round(overlaps.before))}`
+  return `${what}${layout}; the score would be ${scoreAfter}${where}`
 }
 
 /** Why expiring helps, in one sentence with numbers. */
@@ -130,7 +136,8 @@ export function isWorthMergingDeletes(
 
 /** Whether to recommend a compaction: splitting a large file does not improve the health. */
 export function isWorthCompacting(projected: ProjectedCompaction): boolean {
-  return projected.addedFiles < projected.rewrittenFiles || projected.removedDeleteFiles > 0
+  const { addedFiles, rewrittenFiles, removedDeleteFiles, overlaps } = projected
+  return addedFiles < rewrittenFiles || removedDeleteFiles > 0 || overlaps !== undefined
 }
 
 /** Whether to recommend an expiry. */

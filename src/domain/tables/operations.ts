@@ -46,6 +46,7 @@ export const OPERATIONS = {
       fields: [
         'strategy',
         'sort_order',
+        'columns',
         'where',
         'target_file_size_bytes',
         'min_file_size_bytes',
@@ -54,6 +55,7 @@ export const OPERATIONS = {
         'delete_file_threshold',
         'delete_ratio_threshold',
         'max_files_to_rewrite',
+        'max_bytes_to_rewrite',
         'verify',
         'on_conflict',
         'rewrite_all',

@@ -1,4 +1,6 @@
 import { count, plural, percent, formatBytes } from '../../lib/text.ts'
+import type { Strategy } from './strategies.ts'
+
 /** Number, total size in bytes and records of some files. */
 export interface FileTotals {
   readonly count: number
@@ -34,6 +36,20 @@ export interface PartitionMeasures {
   readonly largest?: PartitionFacts
 }
 
+/** How much the bounds of data files overlap in the columns by which a table is laid out. */
+export interface OverlapFacts {
+  readonly kind: Exclude<Strategy, 'binpack'>
+  readonly columns: readonly string[]
+  /** Measured data files; the other figures are means of these. */
+  readonly files: number
+  /** Other files of the partition. */
+  readonly others: number
+  /** Of these, files whose bounds overlap. */
+  readonly overlaps: number
+  /** The same if the rows of each partition were laid out anew. */
+  readonly overlapsAfter: number
+}
+
 /** All facts that determine the health of a table; counted from manifests, never from snapshot summaries. */
 export interface TableHealthFacts {
   readonly snapshotCount: number
@@ -51,9 +67,11 @@ export interface TableHealthFacts {
   readonly targetFileSizeBytes: number
   /** 75 % of the target: what compaction selects. */
   readonly smallFileThresholdBytes: number
+  /** Undefined for a table without a layout, whose bounds may overlap. */
+  readonly overlap?: OverlapFacts
 }
 
-export type HealthFactorName = 'small_files' | 'deletes' | 'snapshots' | 'manifests' | 'skew'
+export type HealthFactorName = 'small_files' | 'deletes' | 'snapshots' | 'manifests' | 'skew' | 'overlap'
 
 /** One reason for a score below 100; `penalty` is in points, at most `max_penalty`. */
 export interface HealthFactor {
@@ -76,6 +94,7 @@ const MAX_PENALTY: Readonly<Record<HealthFactorName, number>> = {
   snapshots: 15,
   manifests: 10,
   skew: 5,
+  overlap: 10,
 }
 
 /** Where a factor starts to cost points (`from`) and where it costs all of them (`to`). */
@@ -88,6 +107,7 @@ const LIMITS = {
   snapshots: { from: 100, to: 1000 },
   manifests: { from: 100, to: 500 },
   skew: { from: 4, to: 20 },
+  needlessOverlaps: { from: 4, to: 50 },
 } as const
 
 /** Merging fewer files than this is not worth it; as `min_input_files` of compaction. */
@@ -107,9 +127,12 @@ const RANGE_STARTS = [0, MIB, 8 * MIB, 32 * MIB, 128 * MIB, 512 * MIB] as const
  * - snapshots, 15 points × ramp(snapshots, 100, 1000).
  * - manifests, 10 points × ramp(manifests beyond what 8 MiB each would need, 100, 500).
  * - skew, 5 points × ramp(files in the largest partition / mean, 4, 20), from 4 partitions on.
+ * - overlap, 10 points × ramp(needless overlaps of a data file, 4, 50) × needless overlaps / other files of the partition; only for
+ *   tables with a sort order or with `lockhouse.cluster-by`. Needless are those that laying rows out anew would remove.
  */
 export function scoreTable(facts: TableHealthFacts): HealthScore {
-  const factors = [smallFiles(facts), deletes(facts), snapshots(facts), manifests(facts), skew(facts)]
+  const factors = [smallFiles, deletes, snapshots, manifests, skew].map((measure) => measure(facts))
+  if (facts.overlap !== undefined) factors.push(overlap(facts.overlap))
   const lost = factors.reduce((total, { penalty }) => total + penalty, 0)
   return { score: Math.round(Math.max(0, 100 - lost)), factors }
 }
@@ -218,6 +241,23 @@ function skew(facts: TableHealthFacts): HealthFactor {
   const ratio = largest.files / mean
   const detail = `the largest partition, ${largest.label}, has ${plural(largest.files, 'file')}; the mean is ${mean.toFixed(1)}`
   return factor('skew', ramp(ratio, LIMITS.skew), detail)
+}
+
+function overlap(facts: OverlapFacts): HealthFactor {
+  const { overlaps, overlapsAfter, others, files } = facts
+  const needless = overlaps - overlapsAfter
+  const weight = ramp(needless, LIMITS.needlessOverlaps) * share(needless, others)
+  const layout = layoutText(facts)
+  if (files === 0) return factor('overlap', 0, `no partition has two data files with bounds of the ${layout}`)
+  const means = [overlaps, others, overlapsAfter].map((mean) => count(Math.round(mean)))
+  const detail = `in the ${layout}, a data file overlaps with ${means[0]} of ${means[1]} others of its partition on average`
+  return factor('overlap', weight, `${detail}; about ${means[2]} if rows were laid out anew`)
+}
+
+/** A layout in words, such as `Z-order of customer, day`. */
+export function layoutText({ kind, columns }: Pick<OverlapFacts, 'kind' | 'columns'>): string {
+  const names = { sort: 'sort order', zorder: 'Z-order', hilbert: 'Hilbert order' }
+  return `${names[kind]} of ${columns.join(', ')}`
 }
 
 function factor(name: HealthFactorName, weight: number, detail: string): HealthFactor {

@@ -43,7 +43,7 @@ import { appendRows } from './write/append-rows.ts'
 import { wantedBloomFilters } from './write/bloom-filters.ts'
 import { DuckDbSession } from './session/session.ts'
 import type { DuckDbRun } from './session/session.ts'
-import { placeFiles } from './write/output-files.ts'
+import { orderClaims, placeFiles } from './write/output-files.ts'
 import type { QueryLimits } from './worker/query-limits.ts'
 import { writeRows } from './write/partitioned-writer.ts'
 import type { RowsToWrite } from './write/partitioned-writer.ts'
@@ -292,7 +292,7 @@ async function rewriteFiles(
   task: RewriteTask,
   { fields, options }: { readonly fields: readonly NestedField[]; readonly options: EngineRunOptions },
 ): Promise<RewriteResult> {
-  const { io, metadata, output, partition, sortOrder, verifyValues = false } = task
+  const { io, metadata, output, partition, sortOrder, clustering, verifyValues = false } = task
   if (task.inputs.length === 0) return { files: [], rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 }
   if (!(output.targetFileSizeBytes > 0))
     throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
@@ -312,11 +312,12 @@ async function rewriteFiles(
     ...(rowsDeleted === 0 ? { rowCount: rowsRead } : {}),
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
-    ...(sortOrder === undefined ? {} : { sortOrder }),
+    sortOrder,
+    clustering,
   })
   const paths = copied.map((file) => file.copied.path)
   await verifyFooters(context, { inputs, paths, fields: columns.fields, rowsRead, rowsDeleted })
-  const placing = { run, io, output, fields, ...(sortOrder === undefined ? {} : { sortOrder }) }
+  const placing = { run, io, output, fields, ...orderClaims(task) }
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {

@@ -1,8 +1,10 @@
 import { mapBounded } from '../../lib/bounded-map.ts'
+import { giveTurn } from '../../lib/turns.ts'
 import { type DeleteFileRef, DeleteIndex } from './delete-index.ts'
 import { IcebergError } from '../errors.ts'
 import { loadEntries, loadManifests } from '../manifest/cache.ts'
 import type { DataFile, ManifestEntry, ManifestFile } from '../manifest/manifest.ts'
+import { manifestEntries } from '../manifest/reader.ts'
 import type { Snapshot } from '../metadata/snapshots.ts'
 import type { Table } from '../metadata/table.ts'
 import { throwIfCancelled } from '../throw-if-cancelled.ts'
@@ -22,8 +24,11 @@ export interface PlanFilesOptions {
   readonly snapshotId?: bigint
   /** Only data files of these partition specs. */
   readonly specIds?: Iterable<number>
-  /** Whether data files carry column metrics and bounds, which cost more to decode; default false. */
-  readonly metrics?: boolean
+  /**
+   * Whether data files carry column metrics and bounds, which cost more to decode; default false. A set of field ids: those of
+   * these columns only, which takes less memory.
+   */
+  readonly metrics?: boolean | ReadonlySet<number>
   /** `LIMIT_EXCEEDED` for more data files, and for more than four times as many delete files; default: no limit. */
   readonly maxFiles?: number
   /** Stops before the next manifest is read, with `CANCELLED`. */
@@ -125,9 +130,47 @@ interface TasksOf {
 
 async function tasksOf(table: Table, { manifest, index, options }: TasksOf): Promise<FileScanTask[]> {
   throwIfCancelled(options.signal, 'the scan')
-  const entries = await loadEntries(table, manifest, { project: options.metrics === true ? 'all' : 'no-metrics' })
+  const { metrics = false } = options
+  if (typeof metrics === 'object' && metrics.size > 0) return tasksWithMetrics(table, { manifest, index, metrics })
+  const entries = await loadEntries(table, manifest, { project: metrics === true ? 'all' : 'no-metrics' })
   return entries.filter(isLive).map((entry) => taskOf(entry, index))
 }
+
+/** Entries between two turns of other work: a few milliseconds. */
+const ENTRIES_PER_TURN = 1000
+
+/** Keeps the metrics of some columns only, entry by entry: all metrics of a large manifest would fill the memory. */
+async function tasksWithMetrics(
+  table: Table,
+  { manifest, index, metrics }: Omit<TasksOf, 'options'> & { readonly metrics: ReadonlySet<number> },
+): Promise<FileScanTask[]> {
+  const bytes = await table.io.read(manifest.manifestPath)
+  const tasks: FileScanTask[] = []
+  let read = 0
+  for (const entry of manifestEntries(bytes, { manifest, metadata: table.metadata })) {
+    read += 1
+    if (read % ENTRIES_PER_TURN === 0) await giveTurn()
+    if (isLive(entry)) tasks.push(taskOf({ ...entry, dataFile: withMetricsOf(entry.dataFile, metrics) }, index))
+  }
+  return tasks
+}
+
+function withMetricsOf(file: DataFile, columns: ReadonlySet<number>): DataFile {
+  const kept = METRICS.flatMap((name) => {
+    const values: ReadonlyMap<number, unknown> | undefined = file[name]
+    return values === undefined ? [] : [[name, new Map([...values].filter(([id]) => columns.has(id)))] as const]
+  })
+  return { ...file, ...Object.fromEntries(kept) }
+}
+
+const METRICS = [
+  'columnSizes',
+  'valueCounts',
+  'nullValueCounts',
+  'nanValueCounts',
+  'lowerBounds',
+  'upperBounds',
+] as const satisfies readonly (keyof DataFile)[]
 
 /** The live delete files of a snapshot, in manifest order, whether or not they still apply to a data file. */
 export async function loadDeletes(

@@ -7,6 +7,7 @@ import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { stageRewrite } from '../../iceberg/update/stage/stage-rewrite.ts'
 import { CarryOver } from './carry-over.ts'
 import { parseCompactionOptions } from './options.ts'
+import { metricColumns } from './plan-layout.ts'
 import { planCompaction } from './planner.ts'
 import type { CompactionGroup, CompactionPlan, PlanCompactionInput } from './planner.ts'
 import { CompactionProgressMeter } from './progress.ts'
@@ -49,7 +50,7 @@ export async function planTableCompaction(
 ): Promise<CompactionPlan> {
   const { metadata } = table
   const options = parseCompactionOptions(request, metadata.properties)
-  const tasks = await planFiles(table)
+  const tasks = await planFiles(table, { metrics: metricColumns(metadata, options) })
   return planCompaction({ metadata, tasks, options, engine })
 }
 
@@ -145,7 +146,8 @@ async function runRound(run: CompactionRun, start: Table, groups: readonly Compa
     engine: input.engine,
     table: start,
     groups,
-    ...(plan.sortOrder === undefined ? {} : { sortOrder: plan.sortOrder }),
+    sortOrder: plan.sortOrder,
+    clustering: plan.clustering,
     fileNamePrefix,
     concurrency: plan.options.maxConcurrentFileGroupRewrites,
     verify: plan.options.verify,
@@ -278,9 +280,11 @@ async function replan(
   conflicting: readonly CompactionGroup[],
 ): Promise<readonly CompactionGroup[]> {
   const wanted = new Set(conflicting.flatMap((group) => group.inputs.map((task) => task.dataFile.filePath)))
-  const tasks = await planFiles(table)
+  const { metadata } = table
+  const { options } = run.plan
+  const tasks = await planFiles(table, { metrics: metricColumns(metadata, options) })
   const remaining = tasks.filter((task) => wanted.has(task.dataFile.filePath))
-  return planCompaction({ metadata: table.metadata, tasks: remaining, options: run.plan.options }).groups
+  return planCompaction({ metadata, tasks: remaining, options }).groups
 }
 
 async function reload(run: CompactionRun): Promise<Table> {

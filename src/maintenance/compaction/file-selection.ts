@@ -19,6 +19,8 @@ export interface FileMeasures<T> {
   readonly deleteFileCount: (file: T) => number
   /** Records in those delete files that belong to this file alone. */
   readonly fileScopedDeleteRecords: (file: T) => number
+  /** Whether the bounds of the file overlap so much with others that laying its rows out anew helps; default: none. */
+  readonly isOverlapping?: (file: T) => boolean
 }
 
 /** Why a group is rewritten. */
@@ -29,6 +31,7 @@ export type GroupReason =
   | 'too-much-content'
   | 'too-many-delete-files'
   | 'too-many-deleted-records'
+  | 'overlapping-bounds'
 
 export interface SelectedGroup<T> {
   readonly files: readonly T[]
@@ -42,14 +45,14 @@ const SPLIT_OVERHEAD_BYTES = 5 * 1024
 /**
  * Chooses which files of one partition to rewrite, and in which groups: files outside the size range or with too many
  * deletes are candidates; candidates are packed in order into groups; a group is kept when it is worth a rewrite.
- * Same decisions as Iceberg's `SizeBasedFileRewritePlanner` and `BinPackRewriteFilePlanner`.
+ * Same decisions as Iceberg's `SizeBasedFileRewritePlanner` and `BinPackRewriteFilePlanner`, apart from files that overlap.
  */
 export function selectFileGroups<T>(
   files: readonly T[],
   measures: FileMeasures<T>,
   thresholds: SelectionThresholds,
 ): SelectedGroup<T>[] {
-  const candidates = thresholds.rewriteAll ? files : files.filter((file) => isCandidate(file, measures, thresholds))
+  const candidates = files.filter((file) => isCandidate(file, measures, thresholds))
   const groups = packInOrder(candidates, measures.sizeBytes, {
     maxWeight: thresholds.maxFileGroupSizeBytes,
     maxItems: thresholds.maxFileGroupInputFiles,
@@ -111,7 +114,9 @@ export function writeMaxFileSizeBytes(range: SizeRange): number {
   return Math.floor(range.targetFileSizeBytes + (range.maxFileSizeBytes - range.targetFileSizeBytes) * 0.5)
 }
 
-function isCandidate<T>(file: T, measures: FileMeasures<T>, thresholds: SelectionThresholds): boolean {
+/** Whether a file is to be rewritten when enough others of its partition are. */
+export function isCandidate<T>(file: T, measures: FileMeasures<T>, thresholds: SelectionThresholds): boolean {
+  if (thresholds.rewriteAll || measures.isOverlapping?.(file) === true) return true
   const size = measures.sizeBytes(file)
   if (size < thresholds.minFileSizeBytes || size > thresholds.maxFileSizeBytes) return true
   return hasTooManyDeleteFiles(file, measures, thresholds) || hasTooManyDeletedRecords(file, measures, thresholds)
@@ -132,6 +137,7 @@ function groupReasons<T>(group: readonly T[], bytes: number, { measures, thresho
   if (group.some((file) => hasTooManyDeletedRecords(file, measures, thresholds))) {
     reasons.push('too-many-deleted-records')
   }
+  if (group.filter((file) => measures.isOverlapping?.(file) === true).length > 1) reasons.push('overlapping-bounds')
   return reasons
 }
 

@@ -1,4 +1,4 @@
-import type { Engine, ValueComparison } from '../../engines/engine.ts'
+import type { Clustering, Engine, ValueComparison } from '../../engines/engine.ts'
 import type { EngineProgress } from '../../engines/run-options.ts'
 import type { OutputSpec } from '../../engines/output-spec.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
@@ -33,7 +33,8 @@ export interface RewriteGroupsInput {
   /** The table as it was when the groups were planned. */
   readonly table: Table
   readonly groups: readonly CompactionGroup[]
-  readonly sortOrder?: SortOrder
+  readonly sortOrder?: SortOrder | undefined
+  readonly clustering?: Clustering | undefined
   /** Prefix of the name of every new file, followed by `-`, so that files left by a crash can be found. */
   readonly fileNamePrefix: string
   readonly concurrency: number
@@ -99,7 +100,7 @@ async function rewriteGroup(
   group: CompactionGroup,
   signal: AbortSignal,
 ): Promise<RewrittenGroup> {
-  const { engine, table, sortOrder } = input
+  const { engine, table, sortOrder, clustering } = input
   const result = await engine.rewrite(
     {
       io: table.io,
@@ -108,6 +109,7 @@ async function rewriteGroup(
       ...(group.partition === undefined ? {} : { partition: group.partition }),
       output: outputSpec(input, group),
       ...(sortOrder === undefined ? {} : { sortOrder }),
+      ...(clustering === undefined ? {} : { clustering }),
       verifyValues: input.verify === 'values',
     },
     { signal, onProgress: (progress) => input.onGroupProgress?.(group, progress) },

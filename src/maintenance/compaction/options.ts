@@ -1,9 +1,8 @@
 import { OPERATIONS } from '../../domain/tables/operations.ts'
+import { isStrategy, STRATEGIES, type Strategy } from '../../domain/tables/strategies.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { propertyCount } from '../../iceberg/metadata/metadata.ts'
-
-/** How rows are laid out in new files: in the existing order, or sorted. */
-export type CompactionStrategy = 'binpack' | 'sort'
+import { clusterByProperty, CLUSTER_BY_PROPERTY } from '../clustering/layout.ts'
 
 /** What is verified before a commit: that rows have the same values, or only that their number is the same. */
 export type Verification = 'values' | 'counts'
@@ -16,10 +15,12 @@ export type ConflictHandling = 'carry_over' | 'fail'
 
 /** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
 export interface CompactionOptions {
-  readonly strategy: CompactionStrategy
+  readonly strategy: Strategy
   /** Text such as `a ASC NULLS FIRST, b`; undefined with strategy `sort`: the table's own order. */
   readonly sortOrder?: string
-  /** Predicate on partition source columns; only files that may hold matching rows are rewritten. */
+  /** With strategies `zorder` and `hilbert`: names of the columns of the curve, at least one. */
+  readonly columns?: readonly string[]
+  /** Conditions on columns; only files that may hold matching rows are rewritten. */
   readonly where?: string
   readonly targetFileSizeBytes: number
   readonly minFileSizeBytes: number
@@ -29,6 +30,7 @@ export interface CompactionOptions {
   readonly deleteFileThreshold: number
   readonly deleteRatioThreshold: number
   readonly maxFilesToRewrite?: number
+  readonly maxBytesToRewrite?: number
   readonly maxFileGroupSizeBytes: number
   readonly maxFileGroupInputFiles: number
   readonly partialProgress: boolean
@@ -61,7 +63,7 @@ type Request = Readonly<Record<string, unknown>>
 
 /**
  * Reads the options of a compaction request (wire names, without `table`, `dry_run` and `plan_id`) over the table's
- * properties. Throws `INVALID_ARGUMENT` that names the field, `UNSUPPORTED` for z-ordering.
+ * properties. Throws `INVALID_ARGUMENT` that names the field, `INVALID_METADATA` that names the property.
  */
 export function parseCompactionOptions(
   request: Request,
@@ -71,8 +73,9 @@ export function parseCompactionOptions(
     if (!KNOWN_FIELDS.has(field)) throw invalid(field, 'is not an option of compaction')
   }
   const maxFilesToRewrite = readInteger(request, 'max_files_to_rewrite', { min: 1 })
+  const maxBytesToRewrite = readInteger(request, 'max_bytes_to_rewrite', { min: 1 })
   return {
-    ...readStrategy(request),
+    ...readStrategy(request, properties),
     ...optional('where', readText(request, 'where')),
     ...readSizes(request, properties),
     minInputFiles: readInteger(request, 'min_input_files', { min: 1 }) ?? 5,
@@ -80,6 +83,7 @@ export function parseCompactionOptions(
     deleteFileThreshold: readInteger(request, 'delete_file_threshold', { min: 0 }) ?? INT_MAX,
     deleteRatioThreshold: readRatio(request, 'delete_ratio_threshold') ?? 0.3,
     ...optional('maxFilesToRewrite', maxFilesToRewrite),
+    ...optional('maxBytesToRewrite', maxBytesToRewrite),
     maxFileGroupSizeBytes: readInteger(request, 'max_file_group_size_bytes', { min: 1 }) ?? 107_374_182_400,
     maxFileGroupInputFiles: readInteger(request, 'max_file_group_input_files', { min: 1 }) ?? Number.MAX_SAFE_INTEGER,
     partialProgress: readBoolean(request, 'partial_progress') ?? false,
@@ -122,17 +126,48 @@ function readSizes(request: Request, properties: Readonly<Record<string, string>
   return { targetFileSizeBytes: target, minFileSizeBytes: min, maxFileSizeBytes: max }
 }
 
-function readStrategy(request: Request): { strategy: CompactionStrategy; sortOrder?: string } {
+type Layout = Pick<CompactionOptions, 'strategy' | 'sortOrder' | 'columns'>
+
+function readStrategy(request: Request, properties: Readonly<Record<string, string>>): Layout {
   const sortOrder = readText(request, 'sort_order')
   const strategy = request['strategy'] ?? (sortOrder === undefined ? 'binpack' : 'sort')
-  if (strategy !== 'binpack' && strategy !== 'sort') throw invalid('strategy', 'must be "binpack" or "sort"')
-  if (strategy === 'binpack' && sortOrder !== undefined) {
+  if (!isStrategy(strategy)) throw invalid('strategy', `must be one of ${STRATEGIES.join(', ')}`)
+  if (strategy !== 'sort' && sortOrder !== undefined) {
     throw invalid('sort_order', 'can only be given with strategy "sort"')
   }
   if (sortOrder !== undefined && /\bzorder\s*\(/i.test(sortOrder)) {
-    throw new IcebergError('UNSUPPORTED', 'sort_order: zorder is not supported; name the columns to sort by')
+    throw invalid('sort_order', 'has column names only: for a Z-order, give strategy "zorder" and columns')
   }
-  return { strategy, ...optional('sortOrder', sortOrder) }
+  return {
+    strategy,
+    ...optional('sortOrder', sortOrder),
+    ...optional('columns', readColumns(request, { strategy, properties })),
+  }
+}
+
+function readColumns(
+  request: Request,
+  { strategy, properties }: { readonly strategy: Strategy; readonly properties: Readonly<Record<string, string>> },
+): readonly string[] | undefined {
+  const given = readNames(request, 'columns')
+  if (strategy === 'binpack' || strategy === 'sort') {
+    if (given === undefined) return undefined
+    throw invalid('columns', 'can only be given with strategy "zorder" or "hilbert"; strategy "sort" takes sort_order')
+  }
+  const columns = given ?? clusterByProperty(properties)?.columns
+  if (columns !== undefined) return columns
+  throw invalid(
+    'columns',
+    `must be given with strategy "${strategy}": the table has no property ${CLUSTER_BY_PROPERTY}`,
+  )
+}
+
+function readNames(request: Request, field: string): readonly string[] | undefined {
+  const value = request[field] ?? undefined
+  if (value === undefined) return undefined
+  const isList = Array.isArray(value) && value.length > 0
+  if (isList && value.every((name): name is string => typeof name === 'string' && name !== '')) return value
+  throw invalid(field, 'must be a list of at least one column name')
 }
 
 function readVerification(request: Request): Verification {

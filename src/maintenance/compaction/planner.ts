@@ -11,10 +11,14 @@ import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
 import type { CompactionOptions } from './options.ts'
-import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from './file-selection.ts'
+import { expectedOutputFiles, isCandidate, selectFileGroups, targetSplitBytes } from './file-selection.ts'
 import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
-import { compilePartitionFilter } from './partition-filter.ts'
-import { resolveSortOrder } from './sort-order-text.ts'
+import type { Clustering } from '../../engines/engine.ts'
+import type { Layout } from '../clustering/layout.ts'
+import { compileWhere } from '../where/file-filter.ts'
+import { chooseWithinBytes, findOverlappingFiles } from './overlapping-files.ts'
+import type { FileOverlaps } from './overlapping-files.ts'
+import { clusteringOf, resolveLayout } from './plan-layout.ts'
 
 /** Files that are rewritten together, into one partition when `partition` is given. */
 export interface CompactionGroup {
@@ -31,6 +35,8 @@ export interface CompactionGroup {
   readonly expectedOutputFiles: number
   readonly targetSplitBytes: number
   readonly reasons: readonly GroupReason[]
+  /** With how many other files each input overlaps, in the order of the inputs; undefined when rows keep their order. */
+  readonly overlaps?: readonly number[]
 }
 
 /** A group that cannot be rewritten, with a readable reason. */
@@ -58,14 +64,17 @@ export interface CompactionPlan {
   readonly baseSnapshotId?: bigint
   readonly options: CompactionOptions
   readonly sortOrder?: SortOrder
+  readonly clustering?: Clustering
   readonly groups: readonly CompactionGroup[]
+  /** Files that would be candidates, but exceed `max_bytes_to_rewrite`. */
+  readonly beyondBudget: { readonly files: number; readonly bytes: number }
   readonly skipped: readonly SkippedGroup[]
   readonly totals: CompactionTotals
 }
 
 export interface PlanCompactionInput {
   readonly metadata: TableMetadata
-  /** All live data files of the current snapshot. */
+  /** All live data files of the current snapshot, with the metrics of `metricColumns`. */
   readonly tasks: readonly FileScanTask[]
   readonly options: CompactionOptions
   /** Who will run the plan; default: the embedded engine. Spark rewrites more formats and knows more table properties. */
@@ -91,14 +100,39 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
   const isEmbedded = engine !== 'spark'
   refuseUnsupportedTable(metadata)
   if (isEmbedded) requireSupportedProperties(metadata.properties)
-  const sortOrder = options.strategy === 'sort' ? resolveSortOrder(options.sortOrder, metadata) : undefined
+  const { sortOrder, layout } = resolveLayout(metadata, options)
   const spec = currentSpec(metadata)
-  const matching = filterTasks(metadata, tasks, options)
+  const partitions = [...groupByPartition(metadata, spec, filterTasks(metadata, tasks, options))]
+  const preselected = preselect(partitions, { options, layout: isEmbedded ? layout : undefined })
+  const { groups, skipped } = toGroups(partitions, preselected, { spec, options, isEmbedded })
+  return {
+    ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
+    options,
+    ...(sortOrder === undefined ? {} : { sortOrder }),
+    ...clusteringOf(layout),
+    groups,
+    beyondBudget: preselected.beyondBudget,
+    skipped,
+    totals: sumGroups(groups),
+  }
+}
+
+interface GroupRules {
+  readonly spec: PartitionSpec
+  readonly options: CompactionOptions
+  readonly isEmbedded: boolean
+}
+
+function toGroups(
+  partitions: readonly PartitionFiles[],
+  { measures, files, overlaps }: Preselection,
+  { spec, options, isEmbedded }: GroupRules,
+): Pick<CompactionPlan, 'groups' | 'skipped'> {
   const groups: CompactionGroup[] = []
   const skipped: SkippedGroup[] = []
   let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
-  for (const { partition, key, files } of groupByPartition(metadata, spec, matching)) {
-    for (const selected of selectFileGroups(files, TASK_MEASURES, options)) {
+  for (const [at, { partition, key }] of partitions.entries()) {
+    for (const selected of selectFileGroups(files[at] ?? [], measures, options)) {
       const reason = isEmbedded ? unsupportedReason(selected.files) : undefined
       if (reason !== undefined) {
         if (!options.partialProgress) throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${reason}`)
@@ -106,18 +140,37 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
         continue
       }
       if (filesLeft <= 0) continue
-      groups.push(toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options }))
+      groups.push(toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options, overlaps }))
       filesLeft -= Math.min(selected.files.length, filesLeft)
     }
   }
-  return {
-    ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
-    options,
-    ...(sortOrder === undefined ? {} : { sortOrder }),
-    groups,
-    skipped,
-    totals: sumGroups(groups),
-  }
+  return { groups, skipped }
+}
+
+interface Preselection {
+  readonly measures: FileMeasures<FileScanTask>
+  /** The files of each partition within the budget. */
+  readonly files: readonly (readonly FileScanTask[])[]
+  readonly beyondBudget: CompactionPlan['beyondBudget']
+  readonly overlaps: FileOverlaps | undefined
+}
+
+/** Finds files that overlap, and leaves out what exceeds the byte budget. */
+function preselect(
+  partitions: readonly PartitionFiles[],
+  { options, layout }: { readonly options: CompactionOptions; readonly layout: Layout | undefined },
+): Preselection {
+  const all = partitions.map(({ files }) => files)
+  const overlaps =
+    layout === undefined || layout.columns.length === 0 ? undefined : findOverlappingFiles(layout, all, options)
+  const measures = overlaps === undefined ? TASK_MEASURES : { ...TASK_MEASURES, isOverlapping: overlaps.isChosen }
+  const maxBytes = options.maxBytesToRewrite
+  if (maxBytes === undefined) return { measures, files: all, beyondBudget: { files: 0, bytes: 0 }, overlaps }
+  const chosen = chooseWithinBytes({ partitions: all, measures, thresholds: options, maxBytes, overlaps })
+  const left = all.flat().filter((task) => isCandidate(task, measures, options) && !chosen.has(task))
+  const bytes = left.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+  const files = all.map((tasks) => tasks.filter((task) => chosen.has(task)))
+  return { measures, files, beyondBudget: { files: left.length, bytes }, overlaps }
 }
 
 /** Sums over groups; a delete file that applies to several counts once. */
@@ -163,8 +216,8 @@ function filterTasks(
   options: CompactionOptions,
 ): readonly FileScanTask[] {
   if (options.where === undefined) return tasks
-  const mayMatch = compilePartitionFilter(options.where, metadata)
-  return tasks.filter(({ dataFile }) => mayMatch(dataFile.specId, dataFile.partition))
+  const { mayMatch } = compileWhere(options.where, metadata, { by: 'files' })
+  return tasks.filter(({ dataFile }) => mayMatch(dataFile))
 }
 
 /**
@@ -208,10 +261,11 @@ interface GroupContext {
   readonly key: string
   readonly filesLeft: number
   readonly options: CompactionOptions
+  readonly overlaps: FileOverlaps | undefined
 }
 
 function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): CompactionGroup {
-  const { partition, options } = context
+  const { partition, options, overlaps } = context
   const inputs = selected.files.slice(0, context.filesLeft)
   const cut = inputs.length < selected.files.length
   return {
@@ -225,6 +279,7 @@ function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): 
     expectedOutputFiles: expectedOutputFiles(selected.bytes, options),
     targetSplitBytes: targetSplitBytes(selected.bytes, options),
     reasons: selected.reasons,
+    ...(overlaps === undefined ? {} : { overlaps: inputs.map((task) => overlaps.of(task)) }),
   }
 }
 

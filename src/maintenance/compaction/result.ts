@@ -138,6 +138,9 @@ export class CompactionTally {
 
 /** What a plan would do, in the same shape as its outcome, and its groups (the first `maxGroups`, largest first). */
 export interface CompactionPreview extends CompactionDetails {
+  /** Files that need a rewrite, but exceed `max_bytes_to_rewrite`. */
+  readonly beyond_budget_files_count: number
+  readonly beyond_budget_bytes_count: number
   readonly groups: readonly PlannedGroupDetails[]
 }
 
@@ -146,6 +149,15 @@ export interface PlannedGroupDetails {
   readonly bytes: number
   readonly expected_files: number
   readonly reasons: readonly string[]
+  /** The files whose bounds overlap with most others, those first; only when rows are laid out anew. */
+  readonly most_overlapping?: readonly OverlappingFileDetails[]
+}
+
+export interface OverlappingFileDetails {
+  readonly file_path: string
+  readonly bytes: number
+  /** With how many other files of the partition the bounds overlap. */
+  readonly overlaps: number
 }
 
 /** Describes a plan without running it. Pure. */
@@ -162,6 +174,8 @@ export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): C
     rows_deleted: plan.totals.positionDeletes,
     rows_written: plan.totals.records - plan.totals.positionDeletes,
     groups_count: plan.totals.groups,
+    beyond_budget_files_count: plan.beyondBudget.files,
+    beyond_budget_bytes_count: plan.beyondBudget.bytes,
     groups: largest.map(describeGroup),
   }
 }
@@ -172,5 +186,18 @@ function describeGroup(group: CompactionGroup): PlannedGroupDetails {
     bytes: group.bytes,
     expected_files: group.expectedOutputFiles,
     reasons: group.reasons,
+    ...(group.overlaps === undefined ? {} : { most_overlapping: mostOverlapping(group, group.overlaps) }),
   }
+}
+
+/** Files of a group that a preview names. */
+const MAX_NAMED_FILES = 20
+
+function mostOverlapping({ inputs }: CompactionGroup, overlaps: readonly number[]): OverlappingFileDetails[] {
+  const measured = inputs.map(({ dataFile }, at) => ({
+    file_path: dataFile.filePath,
+    bytes: dataFile.fileSizeInBytes,
+    overlaps: Math.round(overlaps[at] ?? 0),
+  }))
+  return measured.toSorted((a, b) => b.overlaps - a.overlaps).slice(0, MAX_NAMED_FILES)
 }

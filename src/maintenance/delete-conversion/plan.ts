@@ -12,7 +12,7 @@ import { PartitionScopes } from '../../iceberg/scan/file-scope.ts'
 import { loadDeletes, planFiles } from '../../iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import { parseCompactionOptions } from '../compaction/options.ts'
-import { compilePartitionFilter } from '../compaction/partition-filter.ts'
+import { compileWhere } from '../where/file-filter.ts'
 import { deleteFileTargetBytes, deleteGranularity } from '../position-deletes/delete-properties.ts'
 import type { SkippedDeletes } from '../position-deletes/plan.ts'
 
@@ -71,11 +71,11 @@ export async function planConversion(
   const { metadata } = table
   requirePlain(metadata)
   const { where } = parseOptions(request)
-  const mayMatch = where === undefined ? () => true : compilePartitionFilter(where, metadata)
+  const filter = where === undefined ? undefined : compileWhere(where, metadata, { by: 'partitions' })
   const snapshot = currentSnapshot(metadata)
   const base = { baseSnapshotId: snapshot?.snapshotId, baseSequenceNumber: snapshot?.sequenceNumber ?? 0 }
   const all = snapshot === undefined || metadata.formatVersion === 1 ? [] : await loadEqualityDeletes(table, snapshot)
-  const deletes = all.filter(({ file }) => mayMatch(file.specId, file.partition))
+  const deletes = all.filter(({ file: { specId, partition } }) => filter?.mayMatch({ specId, partition }) ?? true)
   if (deletes.length === 0) return { ...base, ...NOTHING, output: NO_OUTPUT }
   const tasks = await planFiles(table)
   const obstacles = findObstacles({ all, deletes, tasks })

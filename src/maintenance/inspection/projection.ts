@@ -3,9 +3,7 @@ import type { FileTotals, PartitionFacts, TableHealthFacts } from '../../domain/
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { fileKey, PartitionScopes } from '../../iceberg/scan/file-scope.ts'
-import { currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
-import { isUnpartitioned } from '../../iceberg/partitioning/partitioning.ts'
 import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
@@ -13,7 +11,12 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { parseCompactionOptions } from '../compaction/options.ts'
 import { planCompaction } from '../compaction/planner.ts'
 import { expectedOutputFiles, selectFileGroups } from '../compaction/file-selection.ts'
+import type { Layout } from '../clustering/layout.ts'
+import { overlapAfter } from '../clustering/overlap.ts'
+import { metricColumns } from '../compaction/plan-layout.ts'
+import type { CompactionPlan } from '../compaction/planner.ts'
 import type { FileArrays, TableFiles } from '../table-files.ts'
+import { OTHER_SPECS, poolFiles } from './pool-files.ts'
 
 /** What a compaction would do to a table, and the health facts afterwards. */
 export interface CompactionProjection {
@@ -25,6 +28,8 @@ export interface CompactionProjection {
   readonly addedFiles: number
   readonly rewrittenBytes: number
   readonly removedDeleteFiles: number
+  /** Overlaps of a data file on average; only when rows are laid out anew. */
+  readonly overlaps?: { readonly before: number; readonly after: number }
   readonly factsAfter: TableHealthFacts
 }
 
@@ -52,6 +57,29 @@ export async function projectCompaction(
     return files.facts.dataFiles.count > MAX_PLANNED_FILES ? undefined : await projectByPlan(table, files)
   } catch (error) {
     if (isIcebergError(error, 'UNSUPPORTED')) return { kind: 'refused', reason: withoutPaths(error.message) }
+    throw error
+  }
+}
+
+/**
+ * Projects a compaction that lays the rows of overlapping files out anew, with the real planner; undefined when it would reduce no
+ * overlaps, or when the table has too many files to be planned.
+ */
+export async function projectLayout(
+  table: Table,
+  files: TableFiles,
+  layout: Layout,
+): Promise<CompactionProjection | undefined> {
+  if (files.facts.dataFiles.count > MAX_PLANNED_FILES) return undefined
+  const columns = layout.columns.map(({ name }) => name)
+  const request = layout.kind === 'sort' ? { strategy: 'sort' } : { strategy: layout.kind, columns }
+  const options = parseCompactionOptions(request, table.metadata.properties)
+  try {
+    const tasks = await planFiles(table, { metrics: metricColumns(table.metadata, options) })
+    const projected = projectRequest({ table, files, tasks, layout }, request)
+    return projected?.overlaps === undefined ? undefined : projected
+  } catch (error) {
+    if (isIcebergError(error, 'UNSUPPORTED')) return undefined // the projection of a plain compaction says why
     throw error
   }
 }
@@ -86,23 +114,6 @@ function projectBySizes(metadata: TableMetadata, files: TableFiles): CompactionP
   return summarize({}, groups, { files, arrays: files.files, deletes: files.facts })
 }
 
-const OTHER_SPECS = -1
-
-/** Files that are planned together, as the planner pools them: by partition, those of other specs together. */
-function poolFiles(metadata: TableMetadata, { files, partitions }: TableFiles): ReadonlyMap<number, number[]> {
-  const spec = currentSpec(metadata)
-  const whole = isUnpartitioned(spec)
-  const poolOf = partitions.map(({ specId }, at) => (whole ? 0 : specId === spec.specId ? at : OTHER_SPECS))
-  const pools = new Map<number, number[]>()
-  for (let file = 0; file < files.sizes.length; file += 1) {
-    const pool = poolOf[files.partitionOf[file] ?? 0] ?? 0
-    const members = pools.get(pool)
-    if (members === undefined) pools.set(pool, [file])
-    else members.push(file)
-  }
-  return pools
-}
-
 async function projectByPlan(table: Table, files: TableFiles): Promise<CompactionProjection | undefined> {
   const tasks = await planFiles(table)
   const projected = projectRequest({ table, files, tasks }, {})
@@ -115,10 +126,11 @@ interface PlanContext {
   readonly table: Table
   readonly files: TableFiles
   readonly tasks: readonly FileScanTask[]
+  readonly layout?: Layout
 }
 
 function projectRequest(
-  { table, files, tasks }: PlanContext,
+  { table, files, tasks, layout }: PlanContext,
   request: Readonly<Record<string, unknown>>,
 ): CompactionProjection | undefined {
   const { metadata } = table
@@ -137,7 +149,32 @@ function projectRequest(
   })
   const rewritten = new Set(plan.groups.flatMap((group) => group.inputs))
   const deletes = sumDeletes(tasks.filter((task) => !rewritten.has(task)))
-  return summarize(request, groups, { files, arrays: arraysOf(metadata, tasks, partitionOf), deletes })
+  const overlaps = layout === undefined ? undefined : overlapsAfter(plan, { layout, files, partitionOf })
+  return summarize(request, groups, { files, arrays: arraysOf(metadata, tasks, partitionOf), deletes, overlaps })
+}
+
+interface OverlapContext {
+  readonly layout: Layout
+  readonly files: TableFiles
+  /** Positions of partitions by key. */
+  readonly partitionOf: ReadonlyMap<string, number>
+}
+
+/** Overlaps of a file on average before and after; undefined when no group is rewritten for its overlaps. */
+function overlapsAfter(
+  { groups }: CompactionPlan,
+  { layout, files, partitionOf }: OverlapContext,
+): CompactionProjection['overlaps'] {
+  const { overlap, dataFiles } = files.facts
+  const isForOverlaps = groups.some(({ reasons }) => reasons.includes('overlapping-bounds'))
+  if (overlap === undefined || overlap.files === 0 || !isForOverlaps) return undefined
+  const gain = groups.map(({ overlaps = [], partitionKey, expectedOutputFiles: outputs }) => {
+    const pool = files.partitions[partitionOf.get(partitionKey) ?? -1]?.files ?? dataFiles.count
+    const after = overlapAfter(layout, pool, outputs)
+    return overlaps.reduce((sum, count) => sum + Math.max(0, count - after), 0)
+  })
+  const total = gain.reduce((sum, one) => sum + one, 0)
+  return { before: overlap.overlaps, after: Math.max(0, overlap.overlaps - total / overlap.files) }
 }
 
 function arraysOf(
@@ -178,6 +215,7 @@ interface SummaryContext {
   readonly arrays: FileArrays
   /** Delete files left afterwards. */
   readonly deletes: DeleteTotals
+  readonly overlaps?: CompactionProjection['overlaps']
 }
 
 function summarize(
@@ -186,7 +224,8 @@ function summarize(
   context: SummaryContext,
 ): CompactionProjection | undefined {
   if (groups.length === 0) return undefined
-  const { facts } = context.files
+  const { overlaps, files } = context
+  const { facts } = files
   const rewrittenFiles = groups.reduce((total, group) => total + group.files.length, 0)
   const addedFiles = groups.reduce((total, { outputs }) => total + outputs, 0)
   const { positionDeletes, equalityDeletes, deletionVectors } = context.deletes
@@ -197,6 +236,7 @@ function summarize(
     positionDeletes,
     equalityDeletes,
     deletionVectors,
+    ...(facts.overlap && overlaps && { overlap: { ...facts.overlap, overlaps: overlaps.after } }),
   }
   return {
     kind: 'projected',
@@ -206,6 +246,7 @@ function summarize(
     addedFiles,
     rewrittenBytes: groups.reduce((total, { bytes }) => total + bytes, 0),
     removedDeleteFiles: Math.max(0, deleteFileCount(facts) - deleteFileCount(factsAfter)),
+    ...(overlaps && { overlaps }),
     factsAfter,
   }
 }

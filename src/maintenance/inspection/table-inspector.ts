@@ -38,8 +38,17 @@ import type { CompactionProjection, CompactionRefused } from './projection.ts'
 import { type ConversionProjection, projectConversion } from '../delete-conversion/projection.ts'
 import { type DeleteRewriteProjection, projectDeleteRewrite } from '../position-deletes/projection.ts'
 import { planManifestRewrite } from '../manifests/rewrite-manifests.ts'
+import { tableLayout } from '../clustering/layout.ts'
 import { sumTableFiles } from '../table-files.ts'
 import type { CountedManifest, PartitionRow } from '../table-files.ts'
+import {
+  type KnownRanges,
+  manifestKey,
+  measureLayout,
+  NO_RANGES,
+  projectNeededLayout,
+  weighRanges,
+} from './table-overlap.ts'
 
 /** A recommendation that can be sent unchanged: the operation, its options under their wire names, and its effect. */
 export interface HealthAction {
@@ -83,11 +92,15 @@ interface Inspected {
   /** Names the state of the table. */
   readonly state: string
   readonly inspection: Inspection
-  readonly totals: ManifestTotalsByFile
+  readonly manifests: KnownManifests
 }
 
-/** Totals by path and length of the manifest. */
-type ManifestTotalsByFile = ReadonlyMap<string, ManifestTotals>
+/** What was read from manifests, by {@link manifestKey}. */
+interface KnownManifests extends KnownRanges {
+  readonly totals: ReadonlyMap<string, ManifestTotals>
+}
+
+const NO_MANIFESTS: KnownManifests = { totals: new Map(), ...NO_RANGES }
 
 /** Memory for inspected tables. */
 const CACHED_BYTES = 64 * 1024 * 1024
@@ -103,10 +116,10 @@ export function createTableInspector(): TableInspector {
     const state = `${table.metadataLocation} ${lastUpdatedMs}`
     const known = tables.get(key)
     if (known?.state === state) return known.inspection
-    const read = await readTable(table, known?.totals ?? new Map())
+    const read = await readTable(table, known?.manifests ?? NO_MANIFESTS)
     tables.set(key, { state, ...read })
     // what does not fit is not kept: of a table with millions of files, at least the inspection
-    if (!tables.has(key)) tables.set(key, { state, inspection: read.inspection, totals: new Map() })
+    if (!tables.has(key)) tables.set(key, { state, inspection: read.inspection, manifests: NO_MANIFESTS })
     return read.inspection
   }
 
@@ -116,28 +129,30 @@ export function createTableInspector(): TableInspector {
   }
 }
 
-/** Reads the manifests that are not among the known totals. */
-async function readTable(table: Table, known: ManifestTotalsByFile): Promise<Omit<Inspected, 'state'>> {
-  const snapshot = currentSnapshot(table.metadata)
+/** Reads the manifests that are not among the known ones. */
+async function readTable(table: Table, known: KnownManifests): Promise<Omit<Inspected, 'state'>> {
+  const { metadata } = table
+  const snapshot = currentSnapshot(metadata)
   const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
   const counted = await mapBounded(manifests, CONCURRENT_READS, async (manifest): Promise<CountedManifest> => {
-    const totals = known.get(manifestKey(manifest)) ?? (await readTotals(table, manifest))
+    const totals = known.totals.get(manifestKey(manifest)) ?? (await readTotals(table, manifest))
     return { manifest, totals }
   })
-  const files = sumTableFiles(table.metadata, counted)
+  const counts = sumTableFiles(metadata, counted)
+  const layout = tableLayout(metadata)
+  const measured = layout && (await measureLayout(table, { layout, counts, manifests, known }))
+  const files = measured?.files ?? counts
   const inspection: Inspection = {
     facts: files.facts,
     partitions: files.partitions,
-    compaction: await projectCompaction(table, files),
+    compaction:
+      (layout && (await projectNeededLayout(table, files, layout))) ?? (await projectCompaction(table, files)),
     conversion: await projectConversion(table, files.facts),
     deletes: await projectDeleteRewrite(table, files.facts),
     manifests,
   }
-  return { inspection, totals: new Map(counted.map(({ manifest, totals }) => [manifestKey(manifest), totals])) }
-}
-
-function manifestKey({ manifestPath, manifestLength }: ManifestFile): string {
-  return `${manifestPath} ${manifestLength}`
+  const totals = new Map(counted.map(({ manifest, totals: of }) => [manifestKey(manifest), of]))
+  return { inspection, manifests: { totals, ...(measured?.read ?? NO_RANGES) } }
 }
 
 async function readTotals(table: Table, manifest: ManifestFile): Promise<ManifestTotals> {
@@ -250,6 +265,7 @@ const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
         rewritten_bytes_count: compaction.rewrittenBytes,
         removed_delete_files_count: compaction.removedDeleteFiles,
         data_file_count: compaction.factsAfter.dataFiles.count,
+        ...(projected.overlaps && { overlapping_files_mean: Math.round(projected.overlaps.after) }),
         score: projected.scoreAfter,
       },
     }
@@ -311,9 +327,9 @@ const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
 }
 
 /** Approximate memory size of an inspected table, bytes. */
-function weigh({ inspection: { partitions, manifests }, totals }: Inspected): number {
+function weigh({ inspection: { partitions, manifests }, manifests: { totals, ranges } }: Inspected): number {
   const ofTotals = totals.values().reduce((bytes, one) => bytes + weighTotals(one), 0)
-  return 5000 + partitions.length * 500 + manifests.length * 600 + ofTotals
+  return 5000 + partitions.length * 500 + manifests.length * 600 + ofTotals + weighRanges(ranges)
 }
 
 function weighTotals({ sizes, partitionIndexes, partitionKeys }: ManifestTotals): number {

@@ -17,7 +17,7 @@ import type { LiveDataFile } from '../../engines/engine.ts'
 import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from '../compaction/file-selection.ts'
 import { parseCompactionOptions } from '../compaction/options.ts'
 import type { CompactionOptions } from '../compaction/options.ts'
-import { compilePartitionFilter } from '../compaction/partition-filter.ts'
+import { compileWhere } from '../where/file-filter.ts'
 import { deleteFileTargetBytes, deleteGranularity } from './delete-properties.ts'
 
 /** Position delete files that are merged into one or a few. */
@@ -69,13 +69,13 @@ export async function planDeleteRewrite(table: Table, request: Request): Promise
   const { metadata } = table
   requirePlain(metadata)
   const options = parseOptions(request, metadata)
-  const mayMatch = options.where === undefined ? () => true : compilePartitionFilter(options.where, metadata)
+  const filter = options.where === undefined ? undefined : compileWhere(options.where, metadata, { by: 'partitions' })
   const snapshot = currentSnapshot(metadata)
   const base = { baseSnapshotId: snapshot?.snapshotId, baseSequenceNumber: snapshot?.sequenceNumber ?? 0 }
   if (snapshot === undefined || metadata.formatVersion === 1) return { ...base, groups: [], needless: [], skipped: [] }
   const manifests = await loadManifests(table, snapshot)
   const all = (await loadDeletes(table, manifests)).filter(({ file }) => isPositionDelete(file))
-  const deletes = all.filter(({ file }) => mayMatch(file.specId, file.partition))
+  const deletes = all.filter(({ file: { specId, partition } }) => filter?.mayMatch({ specId, partition }) ?? true)
   if (deletes.length === 0) return { ...base, groups: [], needless: [], skipped: [] }
   if (metadata.formatVersion !== 2) {
     return { ...base, groups: [], needless: [], skipped: [skip(deletes, VERSION_3_REASON)] }

@@ -1,17 +1,17 @@
 import type { RewriteDataFiles } from '../../engines/spark/maintenance/procedures.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { CompactionPlan } from '../compaction/planner.ts'
-import { sparkSortOrder, sparkWhere } from './spark-text.ts'
+import { sparkSortOrder, sparkWhere, sparkZOrder } from './spark-text.ts'
 
 /**
  * The same compaction for Spark's `rewrite_data_files`: every threshold is given, so that Spark chooses the files that
  * the plan shows. A table's own sort order is not repeated: sorting by an order of the request needs Iceberg's extensions.
  */
-export function rewriteDataFilesOf({ options, sortOrder }: CompactionPlan, metadata: TableMetadata): RewriteDataFiles {
-  const ownOrder = options.sortOrder === undefined
+export function rewriteDataFilesOf(plan: CompactionPlan, metadata: TableMetadata): RewriteDataFiles {
+  const { options } = plan
   return {
-    strategy: options.strategy,
-    ...(sortOrder === undefined || ownOrder ? {} : { sortOrder: sparkSortOrder(sortOrder, metadata) }),
+    ...sparkLayout(plan, metadata),
     ...(options.where === undefined ? {} : { where: sparkWhere(options.where, metadata) }),
     options: {
       'target-file-size-bytes': String(options.targetFileSizeBytes),
@@ -33,4 +33,18 @@ export function rewriteDataFilesOf({ options, sortOrder }: CompactionPlan, metad
         : {}),
     },
   }
+}
+
+function sparkLayout(
+  { options, sortOrder, clustering }: CompactionPlan,
+  metadata: TableMetadata,
+): Pick<RewriteDataFiles, 'strategy' | 'sortOrder'> {
+  if (clustering !== undefined) {
+    if (clustering.curve === 'zorder')
+      return { strategy: 'sort', sortOrder: sparkZOrder(clustering.columnIds, metadata) }
+    throw new IcebergError('UNSUPPORTED', 'strategy: Spark has no strategy "hilbert"; choose the embedded engine')
+  }
+  if (sortOrder === undefined) return { strategy: 'binpack' }
+  const isOwn = options.sortOrder === undefined
+  return { strategy: 'sort', ...(isOwn ? {} : { sortOrder: sparkSortOrder(sortOrder, metadata) }) }
 }

@@ -5,7 +5,7 @@ import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
 import { fieldChain, findField } from '../../iceberg/schema/schema.ts'
 import type { Type } from '../../iceberg/schema/types.ts'
-import { parseWhere, type WhereCondition, type WhereLiteral } from '../compaction/where-parser.ts'
+import { parseWhere, type WhereCondition, type WhereLiteral, type WhereTree } from '../where/parser.ts'
 
 /**
  * A `where` text of a request as Spark writes the same condition. Double quotes mean text in Spark, times its session's
@@ -13,9 +13,15 @@ import { parseWhere, type WhereCondition, type WhereLiteral } from '../compactio
  * Throws `INVALID_ARGUMENT`, `NO_SUCH_COLUMN`.
  */
 export function sparkWhere(where: string, metadata: TableMetadata): string {
-  return parseWhere(where)
-    .map((condition) => conditionText(condition, metadata))
-    .join(' AND ')
+  return treeText(parseWhere(where), metadata)
+}
+
+function treeText(tree: WhereTree<WhereCondition>, metadata: TableMetadata): string {
+  if (tree.kind === 'condition') return conditionText(tree.condition, metadata)
+  const parts = tree.parts.map((part) =>
+    part.kind === 'condition' ? treeText(part, metadata) : `(${treeText(part, metadata)})`,
+  )
+  return parts.join(tree.kind === 'and' ? ' AND ' : ' OR ')
 }
 
 /** A sort order as Spark writes it; `UNSUPPORTED` for transforms, which only the table's own order may have. */
@@ -30,6 +36,11 @@ export function sparkSortOrder({ fields }: SortOrder, metadata: TableMetadata): 
   return terms.join(', ')
 }
 
+/** A Z-order as Spark writes it. */
+export function sparkZOrder(columnIds: readonly number[], metadata: TableMetadata): string {
+  return `zorder(${columnIds.map((id) => columnText(id, metadata)).join(', ')})`
+}
+
 function conditionText(condition: WhereCondition, metadata: TableMetadata): string {
   const field = findField(currentSchema(metadata), condition.column)
   if (field === undefined) {
@@ -41,7 +52,9 @@ function conditionText(condition: WhereCondition, metadata: TableMetadata): stri
     case 'compare':
       return `${column} ${condition.operator} ${literal(condition.literal)}`
     case 'in':
-      return `${column} IN (${condition.literals.map(literal).join(', ')})`
+      return `${column} ${condition.isNegated ? 'NOT ' : ''}IN (${condition.literals.map(literal).join(', ')})`
+    case 'prefix':
+      return `${column} ${condition.isNegated ? 'NOT ' : ''}LIKE ${literal({ quoted: true, text: `${condition.prefix}%` })}`
     case 'null-test':
       return `${column} IS ${condition.isNull ? '' : 'NOT '}NULL`
   }

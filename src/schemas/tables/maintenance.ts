@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { FieldOf, RequestedKind } from '../../domain/tables/operations.ts'
+import { STRATEGIES, MAX_CURVE_COLUMNS } from '../../domain/tables/strategies.ts'
 import { snapshotId, tableName, timeInput } from '../common.ts'
 
 /** Fields of every maintenance and evolve request (docs/api.md#preview). */
@@ -23,27 +24,50 @@ const engine = z
       'for what the embedded engine refuses; otherwise the embedded engine. `details_json` has `engine` and `engine_reason`',
   })
 
+const CONDITIONS =
+  "=, !=, <, <=, >, >=, [NOT] IN, [NOT] BETWEEN, [NOT] LIKE 'x%', IS [NOT] NULL, joined by AND, OR and NOT; no functions or arithmetic"
+
 const where = z
   .string()
   .max(4000)
   .optional()
   .meta({
-    description:
-      'Whole partitions: conditions on partitioned columns joined by AND (=, !=, <, <=, >, >=, IN, IS [NOT] NULL); no OR, ' +
-      'NOT, functions or arithmetic',
-    example: "day >= '2026-03-01'",
+    description: `Only files that may have matching rows, by partitions and column metrics: ${CONDITIONS}`,
+    example: "day >= '2026-03-01' AND (region = 'eu' OR region IS NULL)",
   })
+
+const wherePartitions = where.meta({
+  description: `Whole partitions, by conditions on partitioned columns: ${CONDITIONS}`,
+  example: "day >= '2026-03-01'",
+})
 
 /** Options and defaults of Iceberg's `rewrite_data_files`. */
 export const compactRequest = z.strictObject({
   ...preview,
   engine,
-  strategy: z.enum(['binpack', 'sort']).optional(),
+  strategy: z
+    .enum(STRATEGIES)
+    .optional()
+    .meta({
+      description:
+        'How rows are laid out: `binpack` (default) keeps their order, `sort` sorts them, `zorder` and `hilbert` put rows near ' +
+        'each other that have similar values in all `columns`. All but `binpack` also rewrite files whose bounds overlap most.',
+    }),
   sort_order: z.string().max(4000).optional().meta({
     description:
       'name [ASC|DESC] [NULLS FIRST|LAST], separated by commas; names with special characters in double quotes or backticks',
     example: 'customer ASC, "total, net" DESC NULLS LAST',
   }),
+  columns: z
+    .array(z.string().min(1).max(1000))
+    .min(1)
+    .max(MAX_CURVE_COLUMNS)
+    .optional()
+    .meta({
+      description:
+        'Columns of `zorder` and `hilbert`, of primitive types; default: those of the table property `lockhouse.cluster-by`',
+      example: ['customer', 'ordered_on'],
+    }),
   where,
   target_file_size_bytes: positive.optional(),
   min_file_size_bytes: z.int().min(0).optional(),
@@ -53,6 +77,9 @@ export const compactRequest = z.strictObject({
   delete_file_threshold: positive.optional(),
   delete_ratio_threshold: z.number().gt(0).max(1).optional(),
   max_files_to_rewrite: positive.optional(),
+  max_bytes_to_rewrite: positive.optional().meta({
+    description: 'Rewrite at most so many bytes: first the files whose bounds overlap most, if rows are laid out anew',
+  }),
   partial_progress: z.boolean().optional(),
   verify: z
     .enum(['values', 'counts'])
@@ -136,7 +163,7 @@ function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]):
 /** Options and defaults of Iceberg's `rewrite_position_delete_files`. */
 export const rewriteDeletesRequest = z.strictObject({
   ...preview,
-  where,
+  where: wherePartitions,
   target_file_size_bytes: positive.optional().meta({
     description: 'Default: the table property `write.delete.target-file-size-bytes`, or 64 MiB',
   }),
@@ -145,7 +172,7 @@ export const rewriteDeletesRequest = z.strictObject({
 })
 
 /** A conversion of equality deletes. */
-export const convertDeletesRequest = z.strictObject({ ...preview, where })
+export const convertDeletesRequest = z.strictObject({ ...preview, where: wherePartitions })
 
 /** Options of Iceberg's `rewrite_manifests`. */
 export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })

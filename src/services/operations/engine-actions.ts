@@ -118,11 +118,14 @@ async function planFor(input: ActionInput): Promise<PlannedCompaction> {
   return { table, plan, choice }
 }
 
+const ONLY_EMBEDDED_OPTIONS = { verify: 'values', on_conflict: 'carry_over', strategy: 'hilbert' } as const
+
 /** Options that only the embedded engine has, when the request names them. */
 function sparkRefusal(request: ActionInput['request']): { readonly sparkRefusal?: string } {
-  if (request['verify'] === 'values') return { sparkRefusal: 'only the embedded engine does verify: "values"' }
-  if (request['on_conflict'] !== 'carry_over') return {}
-  return { sparkRefusal: 'only the embedded engine does on_conflict: "carry_over"' }
+  const only = Object.entries(ONLY_EMBEDDED_OPTIONS).find(([field, value]) => request[field] === value)
+  if (only !== undefined) return { sparkRefusal: `only the embedded engine does ${only[0]}: "${only[1]}"` }
+  if (request['max_bytes_to_rewrite'] === undefined) return {}
+  return { sparkRefusal: 'only the embedded engine does max_bytes_to_rewrite' }
 }
 
 /** Why the embedded engine cannot write the table's types; asked only where another engine can. */

@@ -1,13 +1,14 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { SAME_ROWS, type Snapshot, type SnapshotRef } from '../../iceberg/metadata/snapshots.ts'
+import { CLUSTER_BY_PROPERTY } from '../../maintenance/clustering/layout.ts'
 import { isPinTag } from '../../streaming/pins/retention-pin.ts'
 import { FRESHNESS_PROPERTY, MAINTENANCE_PROPERTY } from './health-index/measure-table.ts'
 
 const RESERVED = 'lockhouse.'
 
 /** Properties that are settings of users; everything else under the prefix is a record of this service. */
-const SETTINGS: ReadonlySet<string> = new Set([FRESHNESS_PROPERTY, MAINTENANCE_PROPERTY])
+const SETTINGS: ReadonlySet<string> = new Set([FRESHNESS_PROPERTY, MAINTENANCE_PROPERTY, CLUSTER_BY_PROPERTY])
 
 /** Summary entries that another service may write: those by which operations recognise their own commits, and what `replace` says. */
 const SHARED_SUMMARY: ReadonlySet<string> = new Set(['lockhouse.operation-id', SAME_ROWS])

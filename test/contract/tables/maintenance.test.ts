@@ -107,11 +107,25 @@ describe('compaction', () => {
     expect((await service.get(location)).body).toMatchObject({ state: 'failed', error: { code: 'PLAN_STALE' } })
   })
 
+  it('clusters the rows of files that a condition selects', async () => {
+    const request = { table: 'demo.events', strategy: 'hilbert', columns: ['kind', 'amount'], rewrite_all: true }
+    const where = "amount BETWEEN 0 AND 1000 OR NOT kind LIKE 'v%'"
+    const preview = await service.post('/api/compact', { ...request, where, dry_run: true })
+    expect(details(preview)).toMatchObject({ rewritten_data_files_count: 30, beyond_budget_files_count: 0 })
+    expect(details(preview).groups[0].most_overlapping[0].overlaps).toBeGreaterThan(0)
+    const applied = await service.post('/api/compact', { table: 'demo.events', plan_id: preview.body.plan_id })
+    expect(details(applied)).toMatchObject({ rewritten_data_files_count: 30, verified: 'values' })
+    const nothing = await service.post('/api/compact', { ...request, where: 'amount < 0', dry_run: true })
+    expect(details(nothing)).toMatchObject({ rewritten_data_files_count: 0 })
+  })
+
   it('invalid options are refused by name', LONG, async () => {
     for (const options of [
       { target_file_size_bytes: 100, min_file_size_bytes: 200 },
       { delete_ratio_threshold: 2 },
       { strategy: 'zorder' },
+      { strategy: 'hilbert', columns: ['event_id', 'event_id'] },
+      { strategy: 'binpack', columns: ['event_id'] },
       { strategy: 'binpack', sort_order: 'id' },
       { strategy: 'sort', sort_order: 'zorder(id)' },
       { where: 'id; drop table x' },

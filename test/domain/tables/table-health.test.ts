@@ -55,6 +55,17 @@ describe('the score', () => {
     expect(penalty(facts([partition('', 50)]), 'small_files')).toBeCloseTo(40 * 0.98 * 0.98, 1)
   })
 
+  it('loses at most 10 points for overlaps, and none for few files or what a layout cannot reduce', () => {
+    const overlap = { kind: 'sort', columns: ['a'], files: 100, others: 99, overlaps: 99, overlapsAfter: 2 } as const
+    const penaltyOf = (more: Partial<NonNullable<TableHealthFacts['overlap']>>): number =>
+      penalty(facts(healthyParts(20), { overlap: { ...overlap, ...more } }), 'overlap')
+    expect(penaltyOf({})).toBeCloseTo(9.8)
+    expect(penaltyOf({ files: 5, others: 4, overlaps: 4, overlapsAfter: 2 })).toBe(0)
+    expect(penaltyOf({ overlaps: 40, overlapsAfter: 40 })).toBe(0)
+    expect(penaltyOf({ files: 0, others: 0, overlaps: 0, overlapsAfter: 0 })).toBe(0)
+    expect(penalty(facts(healthyParts(20)), 'overlap')).toBeNaN()
+  })
+
   it('shows one bad partition even if the rest is healthy', () => {
     const bad = facts([...healthyParts(500), partition('day=bad', 60)])
     const { score, factors } = scoreTable(bad)

@@ -67,6 +67,7 @@ describe('forms and requests of the service', () => {
       delete_file_threshold: '2',
       delete_ratio_threshold: '0.3',
       max_files_to_rewrite: '10',
+      max_bytes_to_rewrite: '10 GiB',
       rewrite_all: true,
       partial_progress: true,
     },
@@ -114,6 +115,10 @@ describe('forms and requests of the service', () => {
     const first = requestOf('add_column', { name: 'a', type: 'int', position: 'first', after: 'left over' })
     expect(first).toEqual({ name: 'a', type: 'int', first: true })
     expect(requestOf('compact', { rewrite_all: false, verify: '' })).toEqual({})
+    const columns = ['a', 'odd, "name"']
+    const curve = { strategy: 'hilbert', columns }
+    expect(requestOf('compact', { ...fillForm(ACTIONS.compact, curve, ZONE), sort_order: 'left over' })).toEqual(curve)
+    expect(requestOf('compact', { strategy: 'sort', columns: JSON.stringify(columns) })).toEqual({ strategy: 'sort' })
   })
 
   test.each([

@@ -100,7 +100,13 @@ async function createLake(random: Random, formatVersion: 2 | 3, files = 4): Prom
   return lake
 }
 
-const LAYOUTS = [{}, { sort_order: 'tag DESC' }, { partial_progress: true, max_file_group_input_files: 2 }] as const
+const LAYOUTS = [
+  {},
+  { sort_order: 'tag DESC' },
+  { strategy: 'zorder', columns: ['d', 'tag', 'n.x'] },
+  { strategy: 'hilbert', columns: ['tag', 'd'] },
+  { partial_progress: true, max_file_group_input_files: 2 },
+] as const
 
 describe.each([2, 3] as const)('a compaction of a version %i table', (formatVersion) => {
   it.each(LAYOUTS)('carries deletes over that arrive while it rewrites, with %o', async (request) => {

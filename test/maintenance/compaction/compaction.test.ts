@@ -308,8 +308,8 @@ describe('a compaction that must not commit', () => {
     await expectUnchanged(lake, () => runCompaction(stale), 'PLAN_STALE')
     await expectUnchanged(
       lake,
-      () => runCompaction(compaction(lake, { sort_order: 'zorder(id, region)' })),
-      'UNSUPPORTED',
+      () => runCompaction(compaction(lake, { strategy: 'zorder', columns: ['id', 'nowhere'] })),
+      'NO_SUCH_COLUMN',
     )
   })
 })

@@ -44,7 +44,15 @@ describe('options of a compaction', () => {
     ['delete_ratio_threshold', { delete_ratio_threshold: Number.NaN }],
     ['max_files_to_rewrite', { max_files_to_rewrite: 0 }],
     ['rewrite_all', { rewrite_all: 'yes' }],
-    ['strategy', { strategy: 'zorder' }],
+    ['strategy', { strategy: 'random' }],
+    ['columns', { strategy: 'zorder' }],
+    ['columns', { strategy: 'hilbert', columns: [] }],
+    ['columns', { strategy: 'hilbert', columns: 'a' }],
+    ['columns', { columns: ['a'] }],
+    ['columns', { strategy: 'sort', columns: ['a'] }],
+    ['sort_order', { strategy: 'zorder', sort_order: 'a', columns: ['a'] }],
+    ['sort_order', { sort_order: 'zorder(a, b)' }],
+    ['max_bytes_to_rewrite', { max_bytes_to_rewrite: 0 }],
     ['sort_order', { strategy: 'binpack', sort_order: 'a' }],
     ['sort_order', { sort_order: '  ' }],
     ['where', { where: 7 }],
@@ -55,10 +63,25 @@ describe('options of a compaction', () => {
     )
   })
 
-  it('refuse z-ordering as unsupported and an invalid table property as a metadata error', () => {
-    expect(() => parseCompactionOptions({ sort_order: 'zorder(a, b)' }, {})).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED' }),
-    )
+  it('take the columns of a curve from the request, else from the table property', () => {
+    const properties = { 'lockhouse.cluster-by': 'ZORDER("odd, ""name""", `b`, c.d)' }
+    const own = parseCompactionOptions({ strategy: 'hilbert' }, properties)
+    expect(own).toMatchObject({ strategy: 'hilbert', columns: ['odd, "name"', 'b', 'c.d'] })
+    const given = parseCompactionOptions({ strategy: 'zorder', columns: ['x'] }, properties)
+    expect(given).toMatchObject({ strategy: 'zorder', columns: ['x'] })
+    expect(parseCompactionOptions({}, properties).strategy).toBe('binpack')
+  })
+
+  it.each(['a, b', 'zorder()', 'zorder(a b)', 'zorder(a,)', 'hilbert(a', 'sort(a)'])(
+    'refuse %s as the table property of a curve',
+    (text) => {
+      expect(() => parseCompactionOptions({ strategy: 'zorder' }, { 'lockhouse.cluster-by': text })).toThrow(
+        expect.objectContaining({ code: 'INVALID_METADATA', message: expect.stringContaining('lockhouse.cluster-by') }),
+      )
+    },
+  )
+
+  it('refuse an invalid table property as a metadata error', () => {
     const huge = parseCompactionOptions({}, { 'write.target-file-size-bytes': '9223372036854775807' })
     expect(huge.targetFileSizeBytes).toBe(2 ** 52)
     expect(Number.isSafeInteger(huge.maxFileSizeBytes)).toBe(true)

@@ -31,6 +31,10 @@ describe('a where text for Spark', () => {
     ["region IN ('a', 'it''s')", "`region` IN ('a', 'it\\'s')"],
     ["region = '\\'", "`region` = '\\\\'"],
     ['"odd`name" IS NOT NULL and region is null', '`odd``name` IS NOT NULL AND `region` IS NULL'],
+    [
+      "n NOT IN (1, 2) OR region NOT LIKE 'a''b%' AND NOT (n BETWEEN 3 AND 4)",
+      "`n` NOT IN (1, 2) OR (`region` NOT LIKE 'a\\'b%' AND (`n` < 3 OR `n` > 4))",
+    ],
     ["place.city = 'x'", "`place`.`city` = 'x'"],
     ["seen < '2026-01-01'", "`seen` < TIMESTAMP '2026-01-01 UTC'"],
     ["seen < '2026-01-01T10:00:00Z'", "`seen` < TIMESTAMP '2026-01-01T10:00:00Z'"],

@@ -22,7 +22,7 @@ import type { StageContext } from '../scan/stage-context.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { allOf } from '../session/sql-text.ts'
 import { requireValues } from '../write/append-rows.ts'
-import { placeFiles } from '../write/output-files.ts'
+import { orderClaims, placeFiles } from '../write/output-files.ts'
 import { writeRows } from '../write/partitioned-writer.ts'
 import { INCOMING, loadIncoming } from './incoming-rows.ts'
 import { filesWithKeys } from './key-bounds.ts'
@@ -212,7 +212,7 @@ class Merge {
     const copied = await writeRows(this.#run, { ...request, ...order })
     requireValues(copied, output)
     await this.#run.execute(`DROP TABLE ${table}`)
-    const placing = { run: this.#run, io, output, fields: columns, ...order }
+    const placing = { run: this.#run, io, output, fields: columns, ...orderClaims(order) }
     const { files, rowsWritten } = await placeFiles(placing, copied)
     if (rowsWritten === expected) return files
     await deleteFrom(

@@ -5,7 +5,7 @@ import type { EngineRunOptions } from '../../run-options.ts'
 import type { OutputSpec } from '../../output-spec.ts'
 
 import type { DuckDbRun } from '../session/session.ts'
-import { placeFiles } from './output-files.ts'
+import { orderClaims, placeFiles } from './output-files.ts'
 import type { PlacedFile } from './output-files.ts'
 import { leafColumns } from './output-layout.ts'
 import { writeRows } from './partitioned-writer.ts'
@@ -41,7 +41,7 @@ export async function appendRows(
   }
   const copied = await writeRows(run, { rows, fields, output, bytesPerRow })
   requireValues(copied, output)
-  const { files, rowsWritten } = await placeFiles({ run, io, output, fields }, copied)
+  const { files, rowsWritten } = await placeFiles({ run, io, output, fields, ...orderClaims({}) }, copied)
   onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
   return files
 }

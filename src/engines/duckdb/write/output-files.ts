@@ -2,10 +2,11 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
-import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 import type { NestedField, PrimitiveType, Value } from '../../../iceberg/schema/types.ts'
 import { compareValues } from '../../../iceberg/values/values.ts'
+import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
+import type { Clustering } from '../../engine.ts'
 import type { OutputSpec } from '../../output-spec.ts'
 
 import type { CopiedFile } from './copy-writer.ts'
@@ -24,13 +25,32 @@ export interface PlacedFile {
   readonly partition: PartitionTuple
 }
 
-export interface OutputContext {
+/** What files say about the order of their rows. */
+export interface OrderClaims {
+  /** Id of the table's sort order that the rows have; 0: none. */
+  readonly sortOrderId: number
+  /** Columns whose bounds readers need most: the manifests have them unless the table's properties refuse them. */
+  readonly boundedColumnIds: readonly number[]
+}
+
+/** The claims of files that are written in an order; a curve is no sort order. */
+export function orderClaims({
+  sortOrder,
+  clustering,
+}: {
+  readonly sortOrder?: SortOrder | undefined
+  readonly clustering?: Clustering | undefined
+}): OrderClaims {
+  if (sortOrder === undefined) return { sortOrderId: 0, boundedColumnIds: clustering?.columnIds ?? [] }
+  return { sortOrderId: sortOrder.orderId, boundedColumnIds: sortOrder.fields.map(({ sourceId }) => sourceId) }
+}
+
+export interface OutputContext extends OrderClaims {
   readonly run: DuckDbRun
   readonly io: FileIO
   readonly output: OutputSpec
   /** The columns of the files, row lineage included. */
   readonly fields: readonly NestedField[]
-  readonly sortOrder?: SortOrder
 }
 
 /** New data files in their final locations. */
@@ -113,11 +133,10 @@ interface Placing {
 }
 
 function describer(
-  { output, sortOrder }: OutputContext,
+  { output, sortOrderId, boundedColumnIds }: OutputContext,
   leaves: readonly LeafColumn[],
 ): (file: PlacedFile, placing: Placing) => DataFile {
-  const sortColumns = new Set(sortOrder?.fields.map((field) => field.sourceId))
-  const modes = metricsModes(leaves, output.properties, sortColumns)
+  const modes = metricsModes(leaves, output.properties, new Set(boundedColumnIds))
   return ({ copied, partition }, { location, footer, ranges }) => ({
     content: 'data',
     filePath: location,
@@ -128,7 +147,7 @@ function describer(
     fileSizeInBytes: copied.sizeBytes,
     ...fileMetrics(copied, ranges, { leaves, modes }),
     splitOffsets: footer.splitOffsets,
-    sortOrderId: sortOrder?.orderId ?? 0,
+    sortOrderId,
   })
 }
 

@@ -1,6 +1,7 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
 import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
+import type { Clustering } from '../../engine.ts'
 import type { OutputSpec } from '../../output-spec.ts'
 
 import { copyRows } from './copy-writer.ts'
@@ -9,6 +10,8 @@ import type { DuckDbRun } from '../session/session.ts'
 import type { PlacedFile } from './output-files.ts'
 import { defineTransformMacros, transformSql } from './partition-sql.ts'
 import type { TransformSql } from './partition-sql.ts'
+import { isFloating, orderBy, withJoins } from './row-order.ts'
+import type { RowOrder } from './cluster-order.ts'
 import { toValue } from '../session/result-values.ts'
 import { allOf } from '../session/sql-text.ts'
 
@@ -26,28 +29,29 @@ export interface RowsToWrite extends Pick<
   readonly output: OutputSpec
   /** The partition of all rows; undefined: computed for each row. */
   readonly partition?: PartitionTuple
-  readonly sortOrder?: SortOrder
+  readonly sortOrder?: SortOrder | undefined
+  readonly clustering?: Clustering | undefined
 }
 
-/** Writes rows into files of one partition each, sorted when asked to. */
+/** Writes rows into files of one partition each, sorted or clustered when asked to. */
 export async function writeRows(run: DuckDbRun, request: RowsToWrite): Promise<readonly PlacedFile[]> {
-  const { output, partition, sortOrder } = request
+  const { output, partition, sortOrder, clustering } = request
   const needsTransforms = sortOrder !== undefined || (partition === undefined && output.partitionSpec.fields.length > 0)
   if (needsTransforms) await defineTransformMacros(run)
-  const order = await orderBy(run, request)
+  const { rows, vectorBytes = 0 } = request
+  const order = await orderBy(run, { rows, schema: output.schema, sortOrder, clustering, vectorBytes })
   if (partition !== undefined || output.partitionSpec.fields.length === 0) {
-    const rows = order.over(request.rows)
     const copied = await copyRows(run, {
       ...copyBase(request),
       ...(request.rowCount === undefined ? {} : { rowCount: request.rowCount }),
-      rows,
+      rows: order.over(rows),
       split: bySize(output),
       orderBy: order.clause,
     })
     return copied.map((file) => ({ copied: file, partition: partition ?? [] }))
   }
   const partitions = await findPartitions(run, request)
-  return sortOrder === undefined
+  return sortOrder === undefined && clustering === undefined
     ? writeSpread(run, request, partitions)
     : writeEach(run, request, { partitions, order })
 }
@@ -66,36 +70,6 @@ function copyBase({
 
 function bySize(output: OutputSpec): CopyRequest['split'] {
   return { kind: 'size', bytes: output.targetFileSizeBytes }
-}
-
-interface Order {
-  /** SELECT of the rows with the columns that {@link clause} needs. */
-  readonly over: (rows: string) => string
-  /** ORDER BY over the columns of `s`; empty without a sort order. */
-  readonly clause: string
-}
-
-async function orderBy(run: DuckDbRun, { output, rows, sortOrder }: RowsToWrite): Promise<Order> {
-  if (sortOrder === undefined || sortOrder.fields.length === 0) return { over: (plain) => plain, clause: '' }
-  const columns: string[] = []
-  const joins: string[] = []
-  const terms: string[] = []
-  for (const [at, { sourceId, transform, direction, nullOrder }] of sortOrder.fields.entries()) {
-    const { sql, join, type } = await transformSql(run, {
-      schema: output.schema,
-      sourceId,
-      transform,
-      rows,
-      name: `sort_values_${at}`,
-    })
-    columns.push(`${sql} AS o${at}`)
-    if (join !== '') joins.push(join)
-    const rule = `${direction.toUpperCase()} ${nullOrder === 'nulls-first' ? 'NULLS FIRST' : 'NULLS LAST'}`
-    terms.push(`s.o${at} ${rule}`)
-    // the engine treats both zeros as equal; the spec puts -0.0 first
-    if (isFloating(type)) terms.push(`(isnan(s.o${at}) OR NOT signbit(s.o${at})) ${rule}`)
-  }
-  return { over: (plain) => withJoins(plain, joins, columns), clause: `ORDER BY ${terms.join(', ')}` }
 }
 
 /** The partitions of rows, and how to find the partition of a row. */
@@ -147,15 +121,6 @@ function keySql({ sql, type }: TransformSql): string[] {
   return isFloating(type) ? [sql, `(signbit(${sql}) AND NOT isnan(${sql}))`] : [sql]
 }
 
-function isFloating({ kind }: TransformSql['type']): boolean {
-  return kind === 'float' || kind === 'double'
-}
-
-function withJoins(rows: string, joins: readonly string[], extra: readonly string[]): string {
-  if (joins.length === 0 && extra.length === 0) return rows
-  return `SELECT ${['s.*', ...extra].join(', ')} FROM (${rows}) AS s ${joins.join(' ')}`
-}
-
 /** One pass over the rows; a partition too large for one file is distributed in blocks over several. */
 async function writeSpread(
   run: DuckDbRun,
@@ -184,7 +149,7 @@ async function writeSpread(
 async function writeEach(
   run: DuckDbRun,
   request: RowsToWrite,
-  { partitions, order }: { readonly partitions: Partitions; readonly order: Order },
+  { partitions, order }: { readonly partitions: Partitions; readonly order: RowOrder },
 ): Promise<readonly PlacedFile[]> {
   const files: PlacedFile[] = []
   for (const n of partitions.tuples.keys()) {

@@ -1,4 +1,14 @@
-import { Autocomplete, Button, Checkbox, Collapse, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import {
+  Autocomplete,
+  Button,
+  Checkbox,
+  Collapse,
+  MultiSelect,
+  Select,
+  Stack,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -6,9 +16,10 @@ import { ChevronDownIcon, ChevronRightIcon } from '../../../components/icons.tsx
 import { useZone } from '../../../time/time-settings.ts'
 import { actions as words, fields as texts } from '../../../strings/table-actions.ts'
 import { schemaQuery } from '../api.ts'
+import { MAX_CURVE_COLUMNS } from '../../../../../src/domain/tables/strategies.ts'
 import type { FieldSpec } from './action-specs.ts'
 import type { EffectiveDefaults } from './effective-defaults.ts'
-import { type FormValues, isAsked } from './form-values.ts'
+import { columnsIn, columnsText, type FormValues, isAsked } from './form-values.ts'
 
 export interface ActionFormProps {
   readonly table: string
@@ -125,6 +136,8 @@ function ActionField({ table, field, placeholder, value, error, onChange }: Acti
     }
     case 'column':
       return <ColumnSelect {...common} table={table} value={text} onChange={onChange} />
+    case 'columns':
+      return <ColumnsSelect {...common} table={table} value={text} onChange={onChange} />
     case 'column-type':
       return <Autocomplete {...typed} size="xs" data={COLUMN_TYPES} onChange={onChange} />
     case 'ids':
@@ -160,6 +173,23 @@ interface ColumnSelectProps {
   readonly required: boolean
   readonly value: string
   readonly onChange: (value: string) => void
+}
+
+function ColumnsSelect({ table, value, onChange, ...rest }: ColumnSelectProps) {
+  const { data } = useQuery(schemaQuery(table))
+  const chosen = columnsIn(value)
+  const paths = data?.columns.map(({ path }) => path) ?? []
+  return (
+    <MultiSelect
+      {...rest}
+      data={[...new Set([...paths, ...chosen])]}
+      value={[...chosen]}
+      onChange={(next) => onChange(columnsText(next))}
+      maxValues={MAX_CURVE_COLUMNS}
+      searchable
+      limit={100}
+    />
+  )
 }
 
 function ColumnSelect({ table, value, onChange, ...rest }: ColumnSelectProps) {

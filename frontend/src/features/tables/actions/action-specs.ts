@@ -17,6 +17,7 @@ export type FieldType =
   | 'flag'
   | 'choice'
   | 'column'
+  | 'columns'
   | 'column-type'
   | 'snapshot'
 
@@ -31,8 +32,8 @@ export interface FieldSpec {
   readonly advanced?: boolean
   /** By value; the empty one leaves the field out. */
   readonly choices?: Readonly<Record<string, string>>
-  /** Only shown while another field has this value. */
-  readonly when?: { readonly field: string; readonly is: string }
+  /** Only shown while another field has this value, or one of these. */
+  readonly when?: { readonly field: string; readonly is: string | readonly string[] }
   /** Not a field of the request: it decides about others. */
   readonly local?: boolean
 }
@@ -61,6 +62,13 @@ const COMPACT: readonly FieldSpec[] = [
     hint: words.sort_orderHint,
     when: { field: 'strategy', is: 'sort' },
   },
+  {
+    name: 'columns',
+    type: 'columns',
+    label: words.columns,
+    hint: words.columnsHint,
+    when: { field: 'strategy', is: ['zorder', 'hilbert'] },
+  },
   { name: 'where', type: 'code', label: words.where, hint: words.whereHint },
   {
     name: 'target_file_size_bytes',
@@ -87,6 +95,13 @@ const COMPACT: readonly FieldSpec[] = [
     advanced: true,
   },
   { name: 'max_files_to_rewrite', type: 'count', label: words.max_files_to_rewrite, advanced: true },
+  {
+    name: 'max_bytes_to_rewrite',
+    type: 'size',
+    label: words.max_bytes_to_rewrite,
+    hint: words.max_bytes_to_rewriteHint,
+    advanced: true,
+  },
   {
     name: 'verify',
     type: 'choice',
@@ -135,9 +150,14 @@ const FORCE: FieldSpec = { name: 'force', type: 'flag', label: words.force, hint
 /** Fields of compaction that mean the same for delete files. */
 const REWRITE_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) =>
   ['where', 'target_file_size_bytes', 'min_input_files', 'rewrite_all'].includes(name),
-)
+).map(byPartitions)
 
-const CONVERT_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) => name === 'where')
+const CONVERT_DELETES: readonly FieldSpec[] = COMPACT.filter(({ name }) => name === 'where').map(byPartitions)
+
+/** Delete files are chosen by whole partitions. */
+function byPartitions(field: FieldSpec): FieldSpec {
+  return field.name === 'where' ? { ...field, hint: words.wherePartitionsHint } : field
+}
 
 /** The form of each action. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {

@@ -45,6 +45,7 @@ function compactionDefaults(properties: Properties, values: FormValues): Effecti
     delete_file_threshold: words.noThreshold,
     delete_ratio_threshold: '0.3',
     max_files_to_rewrite: words.noLimit,
+    max_bytes_to_rewrite: words.noLimit,
   }
 }
 

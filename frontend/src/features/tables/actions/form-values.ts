@@ -10,7 +10,7 @@ export type FormValues = Readonly<Record<string, string | boolean>>
 
 /** Whether the form shows a field, given the values of the others. */
 export function isAsked({ when }: FieldSpec, values: FormValues): boolean {
-  return when === undefined || values[when.field] === when.is
+  return when === undefined || [when.is].flat().includes(String(values[when.field]))
 }
 
 /** The values of a form that makes this request. */
@@ -28,6 +28,7 @@ export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unkn
 /** A value of a request as its field shows it; undefined if the field stays empty. */
 function formValue({ type }: FieldSpec, value: unknown, zone: Zone): string | boolean | undefined {
   if (typeof value === 'boolean') return value
+  if (type === 'columns') return Array.isArray(value) ? columnsText(value.map(String)) : undefined
   if (Array.isArray(value)) return value.join(', ')
   if (type === 'size' && typeof value === 'number') return exactSize(value)
   if (type === 'time' && typeof value === 'string') return toTimeInput(value, zone)
@@ -50,11 +51,24 @@ export function readField(field: FieldSpec, given: string | boolean | undefined,
       return readSize(text)
     case 'time':
       return readTime(text, zone)
+    case 'columns':
+      return { value: columnsIn(text) }
     case 'ids':
       return readIds(text)
     default:
       return { value: text }
   }
+}
+
+/** Columns as the text of a form, in which names may have any characters; empty for none. */
+export function columnsText(names: readonly string[]): string {
+  return names.length === 0 ? '' : JSON.stringify(names)
+}
+
+/** The columns in the text of a form. */
+export function columnsIn(text: string): readonly string[] {
+  const names: unknown = text === '' ? [] : JSON.parse(text)
+  return Array.isArray(names) ? names.map(String) : []
 }
 
 function readSize(text: string): Read {

@@ -46,7 +46,14 @@ function Specifics({ kind, details }: { readonly kind: ActionKind; readonly deta
   if (kind === 'remove_orphans') {
     return <ShortList title={previews.orphansTitle} items={textsOf(details['orphan_file_locations'])} />
   }
-  if (Array.isArray(details['failures'])) return <Skipped details={details} />
+  if (Array.isArray(details['failures'])) {
+    return (
+      <>
+        <Overlapping details={details} />
+        <Skipped details={details} />
+      </>
+    )
+  }
   if (kind === 'rollback') {
     const sentence = previews.rollback(textOf(details, 'previous_snapshot_id'), textOf(details, 'current_snapshot_id'))
     return <p className={classes.about}>{sentence}</p>
@@ -109,6 +116,16 @@ function ShortList({ title, items }: { readonly title: string; readonly items: r
 
 function More({ count }: { readonly count: number }) {
   return count > 0 ? <p className={classes.about}>{words.more(formatCount(count))}</p> : null
+}
+
+/** The files whose bounds overlap most, when rows are laid out anew. */
+function Overlapping({ details }: { readonly details: Details }) {
+  const files = objectsOf(details['groups']).flatMap((group) => objectsOf(group['most_overlapping']))
+  const items = files
+    .filter((file) => numberOf(file, 'overlaps') > 0)
+    .toSorted((a, b) => numberOf(b, 'overlaps') - numberOf(a, 'overlaps'))
+    .map((file) => previews.overlapping(formatCount(numberOf(file, 'overlaps')), textOf(file, 'file_path')))
+  return <ShortList title={previews.overlappingTitle} items={items} />
 }
 
 function Skipped({ details }: { readonly details: Details }) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PartitionTuple } from '../../../src/iceberg/partitioning/partitioning.ts'
 import { applyTransform } from '../../../src/iceberg/partitioning/transforms.ts'
-import { compilePartitionFilter } from '../../../src/maintenance/compaction/partition-filter.ts'
+import { compileWhere } from '../../../src/maintenance/where/file-filter.ts'
 import { partitionField, sampleMetadata } from '../metadata-samples.ts'
 
 const metadata = sampleMetadata({
@@ -20,6 +20,7 @@ const metadata = sampleMetadata({
   ],
 })
 
+const BY = { by: 'partitions' } as const
 const DAY = 19_723 // 2024-01-01
 
 function matches(
@@ -37,7 +38,7 @@ function matches(
   } = {},
 ): boolean {
   const tuple: PartitionTuple = [region, day, price, bucket]
-  return compilePartitionFilter(where, metadata)(1, tuple)
+  return compileWhere(where, metadata, BY).mayMatch({ specId: 1, partition: tuple })
 }
 
 /** A filter over one column `v` of a type, partitioned by one transform. */
@@ -47,8 +48,8 @@ function filterOf(type: string, transform: string, where: string): (value: Parti
     'default-spec-id': 1,
     'partition-specs': [{ 'spec-id': 1, fields: [partitionField(1000, 1, transform)] }],
   })
-  const filter = compilePartitionFilter(where, table)
-  return (value) => filter(1, [value])
+  const filter = compileWhere(where, table, BY)
+  return (value) => filter.mayMatch({ specId: 1, partition: [value] })
 }
 
 describe('where at the limits of types', () => {
@@ -103,6 +104,21 @@ describe('where', () => {
     ['price = 12.5', {}, true],
     ['price > 12.49 AND price <= 12.50', {}, true],
     ['price < 12.50', {}, false],
+    ["region = 'us' OR region = 'eu'", {}, true],
+    ["region = 'us' OR price > 100", {}, false],
+    ["region = 'eu' AND price > 100 OR n = 34", { bucket: 2017239379 % 8 }, true],
+    ["region = 'eu' AND (price > 100 OR n = 34)", { bucket: 0 }, false],
+    ["NOT (region = 'us' OR price > 100)", {}, true],
+    ["NOT (region = 'eu' AND NOT price > 100)", {}, false],
+    ["NOT region IN ('eu') OR NOT region IS NULL", { region: null }, false],
+    ["region NOT IN ('us', 'eu')", {}, false],
+    ["region NOT IN ('us')", { region: null }, false],
+    ["region LIKE 'e%'", {}, true],
+    ["region NOT LIKE 'e%'", {}, false],
+    ["region NOT LIKE 'e%'", { region: null }, false],
+    ['price BETWEEN 12 AND 12.5', {}, true],
+    ['price NOT BETWEEN 12 AND 12.5', {}, false],
+    ['NOT price NOT BETWEEN 12 AND 12.5', {}, true],
     // a day may have rows on both sides of a time within it
     ["ts >= '2024-01-01 12:00'", {}, true],
     ["ts < '2024-01-01 12:00:00.5'", {}, true],
@@ -119,7 +135,7 @@ describe('where', () => {
   })
 
   it('keeps files of specs that do not decide the predicate', () => {
-    expect(compilePartitionFilter("region = 'us'", metadata)(0, [])).toBe(true)
+    expect(compileWhere("region = 'us'", metadata, BY).mayMatch({ specId: 0, partition: [] })).toBe(true)
   })
 
   it.each([
@@ -128,7 +144,15 @@ describe('where', () => {
     ["tags = 'x'", 'INVALID_ARGUMENT'],
     ['n > 3', 'INVALID_ARGUMENT'], // buckets have no order
     ["ts <> '2024-01-01'", 'INVALID_ARGUMENT'],
-    ["region = 'eu' OR region = 'us'", 'INVALID_ARGUMENT'],
+    ["region = 'eu' OR id = 1", 'INVALID_ARGUMENT'],
+    ["region NOT = 'eu'", 'INVALID_ARGUMENT'],
+    ["region LIKE 'e%u'", 'INVALID_ARGUMENT'],
+    ["region LIKE 'e_%'", 'INVALID_ARGUMENT'],
+    ["price LIKE '1%'", 'INVALID_ARGUMENT'],
+    ["(region = 'eu'", 'INVALID_ARGUMENT'],
+    ["region = 'eu')", 'INVALID_ARGUMENT'],
+    ['region BETWEEN 1', 'INVALID_ARGUMENT'],
+    [`${'('.repeat(1000)}region IS NULL${')'.repeat(1000)}`, 'INVALID_ARGUMENT'],
     ['region = 5', 'INVALID_ARGUMENT'],
     ['region = other', 'INVALID_ARGUMENT'],
     ["price = '12'", 'INVALID_ARGUMENT'],
@@ -147,6 +171,6 @@ describe('where', () => {
     ["region = 'eu' -- x", 'INVALID_ARGUMENT'],
     ['', 'INVALID_ARGUMENT'],
   ])('refuses %s', (where, code) => {
-    expect(() => compilePartitionFilter(where, metadata)).toThrow(expect.objectContaining({ code }))
+    expect(() => compileWhere(where, metadata, BY)).toThrow(expect.objectContaining({ code }))
   })
 })
