@@ -1,5 +1,5 @@
-import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PlannedRun } from '../../../storage/stores/deployments/rollout-record.ts'
+import type { PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
 import type { OldProgress } from './old-progress.ts'
 import { countText, type KnownRows } from './start-points.ts'
 
