@@ -36,11 +36,19 @@ export function isUntouched({ runId }: DeploymentGuard, pipeline: PipelineRecord
   return pipeline.state === 'failed' || (pipeline.desiredState === 'running' && pipeline.state !== 'stopped')
 }
 
+/** What a rule looks at; a part of a pipeline. */
+export interface WatchedPipeline extends Pick<PipelineRecord, 'runId' | 'state' | 'error'> {
+  readonly progress?: {
+    readonly run_id: string
+    readonly sources: readonly { readonly lag: { readonly seconds: number } }[]
+  }
+}
+
 /** Why a rule rolls back a deployment, in words; undefined when it does not. */
 export function rollbackBecause(
   { lagBefore, isBackfill }: DeploymentGuard,
   rule: RollbackSettings,
-  pipeline: PipelineRecord,
+  pipeline: WatchedPipeline,
 ): string | undefined {
   const { message = 'no error is known', failures = 0 } = pipeline.error ?? {}
   if (rule.failed_batches !== null) {
@@ -57,7 +65,7 @@ export function rollbackBecause(
 }
 
 /** The lag of the source that is furthest behind, after the last batch of this run, s; undefined: before its first batch. */
-function lagOf({ progress, runId }: PipelineRecord): number | undefined {
+function lagOf({ progress, runId }: WatchedPipeline): number | undefined {
   if (progress?.run_id !== runId) return undefined
   return Math.max(0, ...progress.sources.map(({ lag }) => lag.seconds))
 }

@@ -43,12 +43,17 @@ export function rulesOfRequest(
   return readRules(environments, toEnvironment)
 }
 
+/** What the progress of a request follows from. */
+export interface ProgressFacts {
+  readonly rules: EnvironmentRules
+  readonly votes: readonly Vote[]
+  /** When the window opens, for requests of which many have the same; default: it is computed. */
+  readonly opening?: () => string | null
+}
+
 /** How far a request is. */
-export function progressOf(
-  deps: ProgressDeps,
-  request: ApprovalSummary,
-  { rules, votes }: { readonly rules: EnvironmentRules; readonly votes: readonly Vote[] },
-): ApprovalProgress {
+export function progressOf(deps: ProgressDeps, request: ApprovalSummary, facts: ProgressFacts): ApprovalProgress {
+  const { rules, votes, opening = () => opensAt(rules, deps.now()) } = facts
   if (request.status !== 'pending') return decidedProgress(request, votes)
   const needed = nextStep(request.fromEnvironment, 'promote')?.kind === 'approval' ? rules.approvals.required : 0
   const forbidsSelf = needed > 0 && (deps.forbidSelf || rules.approvals.forbid_self)
@@ -62,7 +67,7 @@ export function progressOf(
     given,
     required: needed,
     missing,
-    opensAt: request.waitingSince === undefined ? null : opensAt(rules, deps.now()),
+    opensAt: request.waitingSince === undefined ? null : opening(),
     expiresAt: missing > 0 ? expiryOf(request, rules) : null,
     forbidsSelf,
   }
@@ -107,8 +112,10 @@ export async function progressOfAll(
   const progress = new Map<string, ApprovalProgress>()
   for (const [toEnvironment, ofTarget] of targets) {
     const rules = await rulesOfRequest(stores, { toEnvironment })
+    const found: { opening?: string | null } = {}
+    const opening = (): string | null => (found.opening ??= opensAt(rules, deps.now()))
     for (const request of ofTarget) {
-      progress.set(request.id, progressOf(deps, request, { rules, votes: votes.get(request.id) ?? [] }))
+      progress.set(request.id, progressOf(deps, request, { rules, votes: votes.get(request.id) ?? [], opening }))
     }
   }
   return progress

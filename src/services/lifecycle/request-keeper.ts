@@ -1,7 +1,7 @@
 import { EXPIRED, requestStep } from '../../domain/approvals.ts'
 import { parseDuration } from '../../domain/duration.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
-import { type Loop, startLoop } from '../../lib/start-loop.ts'
+import { type Loop, type LoopLease, startLoop } from '../../lib/start-loop.ts'
 import type { OpenFilter } from '../../storage/stores/approvals/approval-store.ts'
 import { type NamedLeaseDeps, namedLease } from '../../storage/stores/lease-store.ts'
 import { createLifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
@@ -38,8 +38,10 @@ export function keepRequests(deps: KeeperDeps): Loop {
       for (const environment of RUN_ENVIRONMENTS) {
         const rules = await readRules(deps.stores.environments, environment)
         const filters = dueFilters(deps, rules, { environment, isSettled: settled.get(environment) === rules.revision })
-        for (const filter of filters) await settleAll(deps, filter, signal)
-        if (!signal.aborted) settled.set(environment, rules.revision)
+        let isComplete = true
+        for (const filter of filters) isComplete = (await settleAll(deps, filter, { signal, lease })) && isComplete
+        if (isComplete) settled.set(environment, rules.revision)
+        else settled.delete(environment)
       }
     },
     onError: (error) => deps.log.warn('open approval requests could not be settled', { error }),
@@ -67,20 +69,34 @@ function dueFilters(
   ]
 }
 
-async function settleAll(deps: KeeperDeps, filter: OpenFilter, signal: AbortSignal): Promise<void> {
+interface Turn {
+  readonly signal: AbortSignal
+  readonly lease: LoopLease
+}
+
+/** Settles requests page by page; false when some were left out, which are settled later. */
+async function settleAll(deps: KeeperDeps, filter: OpenFilter, { signal, lease }: Turn): Promise<boolean> {
+  let isComplete = true
   let after: string | undefined
-  while (!signal.aborted) {
+  while (!signal.aborted && (await lease.take())) {
     const requests = await deps.stores.approvals.listOpen(filter, { limit: PAGE, after })
     for (const { id } of requests) {
-      if (signal.aborted) return
-      try {
-        await deps.inTransaction((tx) => settle(deps, tx, id))
-      } catch (error) {
-        deps.log.warn('an approval request could not be settled yet', { request_id: id, error })
-      }
+      if (signal.aborted) return false
+      isComplete = (await settleOne(deps, id)) && isComplete
     }
-    if (requests.length < PAGE) return
+    if (requests.length < PAGE) return isComplete
     after = requests.at(-1)?.id
+  }
+  return false
+}
+
+async function settleOne(deps: KeeperDeps, id: string): Promise<boolean> {
+  try {
+    await deps.inTransaction((tx) => settle(deps, tx, id))
+    return true
+  } catch (error) {
+    deps.log.warn('an approval request could not be settled yet', { request_id: id, error })
+    return false
   }
 }
 
