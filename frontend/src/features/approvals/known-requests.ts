@@ -2,7 +2,9 @@ import type { ApprovalStatus } from '../../../../src/domain/approvals.ts'
 import type { ApprovalRequest, LogEvent } from '../../api/types.ts'
 
 /** An approval request from the event log, which every role can read: without reason and comments. */
-export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash'> & { readonly isWithdrawn: boolean }
+export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash' | 'override'> & {
+  readonly isWithdrawn: boolean
+}
 
 /** Requests by ID after some events. Events about other objects are ignored. */
 export function followRequests(

@@ -20,8 +20,16 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'status',
     header: strings.columns.status,
-    width: '104px',
+    width: '148px',
     cell: (request) => <RequestStatus request={request} />,
+  },
+  {
+    id: 'approvals',
+    header: strings.columns.approvals,
+    width: '92px',
+    cell: ({ approvals_given: given, approvals_required: required = null }) =>
+      required === null || required === 0 ? strings.none : strings.facts.progress(given, required),
+    hideOnPhone: true,
   },
   {
     id: 'move',
