@@ -6,6 +6,7 @@ import {
   type DeploymentKey,
   type DeploymentRecord,
 } from '../../storage/stores/deployments/deployment-store.ts'
+import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { createSettingsStore, type Setting } from '../../storage/stores/settings-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { EventFeed, EventView } from '../events/event-feed.ts'
@@ -13,6 +14,7 @@ import type { Logger } from '../logger.ts'
 import { beginRollout } from './begin-rollout.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'
 import { ON_ARRIVAL } from './deployment-change.ts'
+import { isWaiting } from './waiting-rollout.ts'
 
 export interface ArrivalDeps extends Omit<DeploymentServiceDeps, 'plans'> {
   readonly feed: Pick<EventFeed, 'follow' | 'lastSeq'>
@@ -146,13 +148,9 @@ async function instead({ stores }: ArrivalDeps, key: DeploymentKey, to: Environm
 async function apply(deps: ArrivalDeps, tx: Tx, { key, action, isNow }: Change): Promise<void> {
   const deployments = createDeploymentStore(tx)
   const known = await deployments.find(key)
-  const isWaiting = known?.rollout?.phase === 'waiting_for_window'
-  if (isWaiting && !isNow && known.rollout.versionId === undefined) return
-  if (known?.rollout && !(isWaiting && isNow)) {
-    const { isQueuedNow: _, ...rollout } = known.rollout
-    const wanted = { ...rollout, queued: action, ...(isNow ? { isQueuedNow: true as const } : {}) }
-    const queued: DeploymentRecord = { ...known, rollout: wanted }
-    await deployments.save({ ...queued, updatedAt: deps.now().toISOString() })
+  if (known?.rollout && !(isNow && isWaiting(known))) {
+    const queued = withQueued(known, known.rollout, { action, isNow })
+    if (queued) await deployments.save({ ...queued, updatedAt: deps.now().toISOString() })
     return
   }
   if (action === 'undeploy' && (known === undefined || known.state === 'none')) return
@@ -167,4 +165,15 @@ async function apply(deps: ArrivalDeps, tx: Tx, { key, action, isNow }: Change):
     context: undefined,
     isNow,
   })
+}
+
+/** A deployment that does more after its rollout; undefined when the rollout waits and runs the newest version anyway. */
+function withQueued(
+  record: DeploymentRecord,
+  current: Rollout,
+  { action, isNow }: Pick<Change, 'action' | 'isNow'>,
+): DeploymentRecord | undefined {
+  const { isQueuedNow: _, ...rollout } = current
+  if (isWaiting(record) && rollout.versionId === undefined) return undefined
+  return { ...record, rollout: { ...rollout, queued: action, ...(isNow ? { isQueuedNow: true } : {}) } }
 }

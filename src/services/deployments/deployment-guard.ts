@@ -4,7 +4,7 @@ import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { PipelineOwners } from '../pipelines/pipeline-deps.ts'
 import { rolloutInProgress } from './begin-rollout.ts'
-import { stateWithout } from './waiting-rollout.ts'
+import { isWaiting, stateWithout } from './waiting-rollout.ts'
 
 /** Keeps users from starting, stopping and deleting pipelines that a deployment or its rollout needs. */
 export const deploymentGuard: PipelineOwners = {
@@ -27,7 +27,7 @@ export const deploymentGuard: PipelineOwners = {
 
 /** A rollout that waits for a window has not touched the pipeline yet. */
 function isRollingOut(record: DeploymentRecord | undefined): record is DeploymentRecord {
-  return record?.rollout !== undefined && record.rollout.phase !== 'waiting_for_window'
+  return record?.rollout !== undefined && !isWaiting(record)
 }
 
 async function ownerOf(tx: Tx, pipelineId: string): Promise<DeploymentRecord | undefined> {

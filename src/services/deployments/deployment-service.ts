@@ -18,7 +18,7 @@ import {
   type DeploymentRecord,
   placeKey,
 } from '../../storage/stores/deployments/deployment-store.ts'
-import type { RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
+import type { Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
 import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { opensAt } from '../environments/environment-rules.ts'
@@ -37,7 +37,7 @@ import {
   planView,
 } from './deployment-views.ts'
 import { recordDeployment } from './deployment-change.ts'
-import { cancelWaiting, overrideWaiting } from './waiting-rollout.ts'
+import { cancelWaiting, isWaiting, overrideWaiting } from './waiting-rollout.ts'
 import { guardedUntil } from './rollback-guard.ts'
 import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 
@@ -120,17 +120,8 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   const known = await deps.deployments.find(key)
   requireRollout(known, request)
   if (known?.rollout) {
-    const { phase } = known.rollout
-    const isAsked = action === 'rollback' && request.dry_run !== true
-    if (phase === 'waiting_for_window' && isAsked) {
-      await cancelWaiting(deps, known.rollout, { key, context })
-      return answerOf(deps, key)
-    }
-    if (phase === 'watching' && isAsked) {
-      await abortRollout(deps, known.rollout.id, { key, context })
-      return answerOf(deps, key)
-    }
-    if (phase !== 'waiting_for_window' || action !== 'undeploy') throw rolloutInProgress(known)
+    if (await undoRollout(deps, known.rollout, { key, ...change })) return answerOf(deps, key)
+    if (!isWaiting(known) || action !== 'undeploy') throw rolloutInProgress(known)
   }
   const id = deps.newId('dep')
   const checkpoint = request.checkpoint ?? 'continue'
@@ -153,6 +144,18 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   )
   deps.wakeWorker()
   return answerOf(deps, key)
+}
+
+/** Undoes a rollout that waits or is watched, if that is asked for; false if not. */
+async function undoRollout(
+  deps: DeploymentServiceDeps,
+  rollout: Rollout,
+  { key, action, request, context }: Change & { readonly key: DeploymentKey },
+): Promise<boolean> {
+  if (action !== 'rollback' || request.dry_run === true || !UNDONE_IN.includes(rollout.phase)) return false
+  if (isWaiting({ rollout })) await cancelWaiting(deps, rollout, { key, context })
+  else await abortRollout(deps, rollout.id, { key, context })
+  return true
 }
 
 /** The phases in which a rollback undoes the rollout itself. */

@@ -46,22 +46,32 @@ export interface WatchedPipeline extends Pick<PipelineRecord, 'runId' | 'state' 
 
 /** Why a rule rolls back a deployment, in words; undefined when it does not. */
 export function rollbackBecause(
-  { lagBefore, isBackfill }: DeploymentGuard,
+  guard: DeploymentGuard,
   rule: RollbackSettings,
   pipeline: WatchedPipeline,
 ): string | undefined {
+  return failureBecause(rule, pipeline) ?? lagBecause(guard, rule, pipeline)
+}
+
+function failureBecause({ failed_batches: limit }: RollbackSettings, pipeline: WatchedPipeline): string | undefined {
+  if (limit === null) return undefined
   const { message = 'no error is known', failures = 0 } = pipeline.error ?? {}
-  if (rule.failed_batches !== null) {
-    if (pipeline.state === 'failed') return `the pipeline failed: ${message}`
-    if (failures >= rule.failed_batches)
-      return `${failures === 1 ? '1 batch' : `${count(failures)} batches`} failed in a row: ${message}`
-  }
-  const limitMs = rule.lag_over === null ? undefined : parseDuration(rule.lag_over)
+  if (pipeline.state === 'failed') return `the pipeline failed: ${message}`
+  if (failures < limit) return undefined
+  return `${failures === 1 ? '1 batch' : `${count(failures)} batches`} failed in a row: ${message}`
+}
+
+function lagBecause(
+  { lagBefore, isBackfill }: DeploymentGuard,
+  { lag_over: limit }: RollbackSettings,
+  pipeline: WatchedPipeline,
+): string | undefined {
+  const limitMs = limit === null ? undefined : parseDuration(limit)
   const lag = lagOf(pipeline)
   if (limitMs === undefined || lag === undefined || isBackfill) return undefined
   // a backlog that the version before had as well is no reason to return to it
   if (lag * 1000 <= limitMs || lag <= lagBefore) return undefined
-  return `the lag of ${count(Math.round(lag))} s is over ${rule.lag_over}`
+  return `the lag of ${count(Math.round(lag))} s is over ${limit}`
 }
 
 /** The lag of the source that is furthest behind, after the last batch of this run, s; undefined: before its first batch. */

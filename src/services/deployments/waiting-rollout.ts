@@ -17,6 +17,11 @@ import { present, recordDeployment, type RollingOut, saveHeld } from './deployme
 /** What records the begin and the end of rollouts. */
 export type RolloutRecorder = Pick<DeploymentServiceDeps, 'audit' | 'events' | 'now'>
 
+/** Whether a rollout waits for a window, and has changed nothing yet. */
+export function isWaiting({ rollout }: Pick<DeploymentRecord, 'rollout'>): boolean {
+  return rollout?.phase === 'waiting_for_window'
+}
+
 /** The deployment as it is, for a rollout that waits for a window. */
 export function beforeOf({ state, desiredVersionId }: DeploymentRecord, reason: string | undefined): WaitingSince {
   const isRecorded = state !== 'rolling_out' && state !== 'waiting_for_window'
@@ -123,13 +128,11 @@ export function beginWhenOpen(deps: RolloutDeps, record: RollingOut): Promise<bo
   })
 }
 
-function begunNow(
-  { guard: _, ...record }: DeploymentRecord,
-  { before: __, ...rollout }: Rollout,
-  now: Date,
-): RollingOut {
+function begunNow(record: DeploymentRecord, waiting: Rollout, now: Date): RollingOut {
+  const { guard: _, ...kept } = record
+  const { before: __, ...rollout } = waiting
   const begun: Rollout = { ...rollout, phase: 'validating', phaseSinceMs: now.getTime() }
-  return { ...record, state: 'rolling_out', updatedAt: now.toISOString(), rollout: begun }
+  return { ...kept, state: 'rolling_out', updatedAt: now.toISOString(), rollout: begun }
 }
 
 interface Begun {

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { useCan, useMe } from '../../api/session.ts'
-import { ApprovalFacts } from './approval-facts.tsx'
+import { ApprovalFacts, Fact } from './approval-facts.tsx'
 import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
@@ -53,15 +52,6 @@ export function RequestFacts({ view }: { readonly view: RequestView }) {
       </dl>
       <Hint view={view} />
     </aside>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   )
 }
 

@@ -5,6 +5,7 @@ import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import type { KnownRequest } from './known-requests.ts'
 import { RequestStatus } from './request-status.tsx'
+import { progressOf } from './request-view.ts'
 
 const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
@@ -27,8 +28,10 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
     id: 'approvals',
     header: strings.columns.approvals,
     width: '92px',
-    cell: ({ approvals_given: given, approvals_required: required = null }) =>
-      required === null || required === 0 ? strings.none : strings.facts.progress(given, required),
+    cell: (request) => {
+      const progress = progressOf(request)
+      return progress === undefined ? strings.none : strings.facts.progress(progress.given, progress.required)
+    },
     hideOnPhone: true,
   },
   {

@@ -9,8 +9,17 @@ export function isOpen({ status }: Pick<KnownRequest, 'status'>): boolean {
 }
 
 /** The approvals that a request still needs. */
-export function missingApprovals({ approvals_given: given, approvals_required: required }: KnownRequest): number {
-  return Math.max(0, (required ?? 0) - given)
+export function missingApprovals(request: KnownRequest): number {
+  const progress = progressOf(request)
+  return progress === undefined ? 0 : Math.max(0, progress.required - progress.given)
+}
+
+/** How many approvals a request has, and how many it needs; undefined when it needs none. */
+export function progressOf({
+  approvals_given: given = 0,
+  approvals_required: required = null,
+}: KnownRequest): { readonly given: number; readonly required: number } | undefined {
+  return required === null || required === 0 ? undefined : { given, required }
 }
 
 /** A request as shown on its page, from either source. */

@@ -120,7 +120,7 @@ interface DeploymentCardProps {
 
 function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProps) {
   const { deployment, newest } = props
-  const { environment, state, reason, rollout, running_version_id: runs, pipeline_id: pipeline } = deployment
+  const { environment, state, reason, running_version_id: runs, pipeline_id: pipeline } = deployment
   return (
     <li className={classes.card}>
       <div className={classes.head}>
@@ -132,19 +132,7 @@ function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProp
         {startedByHand > 0 && <>. {words.startedByHand(startedByHand)}</>}
         {newest !== undefined && newest !== running && <>. {words.newest(newest)}</>}
       </p>
-      {rollout && (
-        <p role="status">
-          {phaseOf(rollout.phase)} <RelativeTime at={rollout.opens_at ?? rollout.since} />
-        </p>
-      )}
-      {rollout?.override && (
-        <p className={classes.dimmed}>{words.override.by(rollout.override.by, rollout.override.reason)}</p>
-      )}
-      {deployment.guarded_until !== null && (
-        <p className={classes.dimmed}>
-          {words.guarded} <RelativeTime at={deployment.guarded_until} />
-        </p>
-      )}
+      <RolloutState deployment={deployment} />
       {reason !== null && <p className={classes.dimmed}>{reason}</p>}
       {pipeline !== null && runs !== null && (
         <p>
@@ -161,6 +149,27 @@ function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProp
       )}
       <Actions {...props} />
     </li>
+  )
+}
+
+/** What the rollout does or waits for, and until when the deployment may be rolled back automatically. */
+function RolloutState({ deployment: { rollout, guarded_until: guarded } }: { readonly deployment: Deployment }) {
+  return (
+    <>
+      {rollout && (
+        <p role="status">
+          {phaseOf(rollout.phase)} <RelativeTime at={rollout.opens_at ?? rollout.since} />
+        </p>
+      )}
+      {rollout?.override && (
+        <p className={classes.dimmed}>{words.override.by(rollout.override.by, rollout.override.reason)}</p>
+      )}
+      {guarded !== null && (
+        <p className={classes.dimmed}>
+          {words.guarded} <RelativeTime at={guarded} />
+        </p>
+      )}
+    </>
   )
 }
 

@@ -1,3 +1,4 @@
+import { DEFAULT_APPROVAL_RULE } from '../../../../src/domain/approvals.ts'
 import type { EnvironmentSettings, SetEnvironmentRequest } from '../../api/types.ts'
 
 type ParameterValue = EnvironmentSettings['parameters'][string]
@@ -89,21 +90,17 @@ export function toForm(settings: EnvironmentSettings): EnvironmentForm {
 }
 
 function toRules({ approvals, windows, rollback_if: rollbackIf }: EnvironmentSettings): RuleForm {
+  const { required, forbid_self, expires_after } = approvals ?? DEFAULT_APPROVAL_RULE
+  const { lag_over, failed_batches, within } = rollbackIf ?? NO_ROLLBACK
   return {
-    approvals: {
-      on: approvals !== null,
-      required: String(approvals?.required ?? 1),
-      forbid_self: approvals?.forbid_self ?? false,
-      expires_after: approvals?.expires_after ?? '',
-    },
+    approvals: { on: approvals !== null, required: String(required), forbid_self, expires_after: expires_after ?? '' },
     windows: windows.map(({ dates, ...window }, id) => ({ id, ...window, dates: (dates ?? []).join('\n') })),
-    rollback_if: {
-      lag_over: rollbackIf?.lag_over ?? '',
-      failed_batches: String(rollbackIf?.failed_batches ?? ''),
-      within: rollbackIf?.within ?? '1 hour',
-    },
+    rollback_if: { lag_over: lag_over ?? '', failed_batches: String(failed_batches ?? ''), within },
   }
 }
+
+/** What the form shows for an environment without the rule. */
+const NO_ROLLBACK = { lag_over: null, failed_batches: null, within: '1 hour' }
 
 /** The rules in a text with one per line. */
 export function linesOf(text: string): string[] {

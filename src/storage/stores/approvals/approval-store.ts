@@ -183,15 +183,7 @@ export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
       const query = undecided.select((select) => select.fn.countAll<number>().as('count'))
       return (await query.executeTakeFirstOrThrow()).count
     },
-    async listOpen({ environment, isWaiting, requestedUntil }, { limit, after }) {
-      let query = pending().select(SUMMARY_COLUMNS).where('to_environment', '=', environment).orderBy('id')
-      if (after !== undefined) query = query.where('id', '>', after)
-      if (isWaiting === true) query = query.where('waiting_since', 'is not', null)
-      if (requestedUntil !== undefined) {
-        query = query.where('waiting_since', 'is', null).where('requested_at', '<=', requestedUntil)
-      }
-      return (await query.limit(limit).execute()).map(pendingFromRow)
-    },
+    listOpen: (filter, page) => listOpen(db, filter, page),
     async setWaiting(id, since) {
       const update = db.updateTable('approval_requests').set({ waiting_since: since })
       const open = update.where('id', '=', id).where('status', '=', 'pending')
@@ -210,6 +202,25 @@ export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
       return (await decideRequest(db, decision)).numAffectedRows === 1n
     },
   }
+}
+
+async function listOpen(
+  db: Kysely<StateTables>,
+  { environment, isWaiting, requestedUntil }: OpenFilter,
+  { limit, after }: KeyPageRequest,
+): Promise<readonly PendingApproval[]> {
+  let query = db
+    .selectFrom('approval_requests')
+    .select(SUMMARY_COLUMNS)
+    .where('status', '=', 'pending')
+    .where('to_environment', '=', environment)
+    .orderBy('id')
+  if (after !== undefined) query = query.where('id', '>', after)
+  if (isWaiting === true) query = query.where('waiting_since', 'is not', null)
+  if (requestedUntil !== undefined) {
+    query = query.where('waiting_since', 'is', null).where('requested_at', '<=', requestedUntil)
+  }
+  return (await query.limit(limit).execute()).map(pendingFromRow)
 }
 
 function toRow(request: NewApproval): ApprovalRequestsTable {
