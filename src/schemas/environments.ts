@@ -172,6 +172,5 @@ export const environmentList = z.array(environmentView)
 
 export type EnvironmentSettings = z.infer<typeof environmentSettings>
 export type SetEnvironmentRequest = z.infer<typeof setEnvironmentRequest>
-export type ApprovalSettings = NonNullable<EnvironmentSettings['approvals']>
 export type RollbackSettings = NonNullable<EnvironmentSettings['rollback_if']>
 export type EnvironmentView = Wire<typeof environmentView>
