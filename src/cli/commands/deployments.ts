@@ -107,11 +107,7 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
     summary: 'change an environment by options, or by a file with JSON; what is not given stays as it is',
     file: 'optional',
     ignores: ['environment', 'revision', 'updated_at'],
-    examples: [
-      'lockhouse environments set production --writes "sales.*"',
-      `lockhouse environments set production --approvals '{"required": 2, "forbid_self": true}'`,
-      'lockhouse environments set qa qa.json',
-    ],
+    examples: ['lockhouse environments set production --writes "sales.*"', 'lockhouse environments set qa qa.json'],
   }),
 }
 
