@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Environment } from '../../../src/domain/environments.ts'
 import { FAST } from '../../streaming/support.ts'
+import { LONG } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
@@ -127,7 +128,7 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
     expect((await lab.deploymentOf(one)).running_version_id).toBe(one.versionId)
   })
 
-  it('gives way to an undeployment, and its pipeline can be stopped while it waits', async () => {
+  it('gives way to an undeployment, and its pipeline can be stopped while it waits', LONG, async () => {
     const one = await deployed('stops')
     await another(one, 'stops', 'id > -1')
     await rules('development', { windows: [FREEZE] })
@@ -139,7 +140,7 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
     expect(outcomes).toEqual(['succeeded', 'cancelled', 'succeeded'])
   })
 
-  it('on arrival waits too, but a version that is demoted is replaced at once', async () => {
+  it('on arrival waits too, but a version that is demoted is replaced at once', LONG, async () => {
     await lab.tables('arrives')
     const one = await lab.define('arrives')
     await lab.users.bring(one, 'uat')
@@ -183,7 +184,7 @@ describe('rollback_if', { timeout: 120_000 }, () => {
     expect(audit.body[0]).toMatchObject({ actor: null, channel: 'system' })
   })
 
-  it('leaves a deployment alone whose pipeline a person has stopped', async () => {
+  it('leaves a deployment alone whose pipeline a person has stopped', LONG, async () => {
     const one = await deployed('touched')
     await rules('development', { rollback_if: { failed_batches: 1, within: '1 hour' } })
     const two = await another(one, 'touched', FAILS_LATER)
@@ -198,7 +199,7 @@ describe('rollback_if', { timeout: 120_000 }, () => {
     expect((await history(one)).map(({ action }: { action: string }) => action)).toEqual(['deploy', 'deploy'])
   })
 
-  it('does nothing after its time', async () => {
+  it('does nothing after its time', LONG, async () => {
     const one = await deployed('late')
     await rules('development', { rollback_if: { failed_batches: 1, within: '1 hour' } })
     await another(one, 'late', FAILS_LATER)
