@@ -97,6 +97,8 @@ export interface ContextOptions {
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
     readonly automation?: AutomationTimes
+    /** Between two looks at open approval requests, ms. */
+    readonly requestTickMs?: number
     readonly tableLocks?: Partial<LockTimes>
     readonly notebooks?: NotebookOverrides
     readonly agentLimits?: Partial<RunLimits>
@@ -170,7 +172,7 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
       void background.start()
       rollouts.start()
       automation.start()
-      loops.push(services.startPurger())
+      loops.push(services.startPurger(), services.lifecycle.startKeeper())
       notebooks.startBackground()
     },
     async makeDemo() {
@@ -262,7 +264,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const alerts = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
-  const lifecycle = openLifecycle(config, { ...common, graphs, engine })
+  const lifecycle = openLifecycle(config, { ...common, graphs, engine, requestTickMs: overrides?.requestTickMs })
   const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(

@@ -5,15 +5,17 @@ import type { Loop } from '../lib/start-loop.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import { followArrivals } from '../services/deployments/arrivals.ts'
 import { type ApprovedDeployments, createApprovedDeployments } from '../services/deployments/approved-deployment.ts'
-import { compileForEnvironment } from '../services/deployments/compile-version.ts'
+import { compileForEnvironment } from '../services/deployments/planning/compile-version.ts'
 import type { DeploymentSettings, PlanDeps, WatchTimes } from '../services/deployments/deployment-deps.ts'
 import { createDeploymentService, type DeploymentService } from '../services/deployments/deployment-service.ts'
+import { watchGuards } from '../services/deployments/guard-watch.ts'
 import { createRolloutWorker, type RolloutWorker } from '../services/deployments/rollout-worker.ts'
 import type { EnvironmentService } from '../services/environments/environment-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { createDeploymentHistoryStore } from '../storage/stores/deployments/deployment-history-store.ts'
 import { createDeploymentStore } from '../storage/stores/deployments/deployment-store.ts'
+import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import type { PipelineSpark } from '../services/pipelines/pipeline-engine.ts'
@@ -26,6 +28,8 @@ import type { State } from './open-state.ts'
 export interface DeploymentTimes extends Partial<WatchTimes> {
   readonly pollMs?: number
   readonly lease?: LeaseTimes
+  /** Between two looks at deployments that may be rolled back by themselves, ms. */
+  readonly guardTickMs?: number
   /** Wraps the transactions of rollouts, to simulate failures. */
   readonly wrapTransactions?: (inTransaction: InTransaction) => InTransaction
 }
@@ -66,6 +70,7 @@ export function openDeployments(given: DeploymentParts): Deployments {
     checkpointIo: parts.checkpointIo,
     roots: parts.roots,
     settings: (environment) => settingsOf(environments, environment),
+    rules: (environment) => environments.rules(environment),
     compile: (request) => compileForEnvironment(graphs, request),
     catalog,
     engine,
@@ -88,17 +93,21 @@ export function openDeployments(given: DeploymentParts): Deployments {
     lease,
   })
   const wakeWorker = (): void => worker.wake()
-  let arrivals: Loop | undefined
+  let loops: readonly Loop[] = []
   return {
     deployments: createDeploymentService({ ...common, plans: createPlanStore(db), wakeWorker }),
     approvedDeployments: createApprovedDeployments({ ...plan, graphs, environments }),
     rollouts: {
       start() {
         worker.start()
-        arrivals = followArrivals({ ...common, feed, wakeWorker })
+        const leases = createLeaseStore(db)
+        loops = [
+          followArrivals({ ...common, feed, wakeWorker }),
+          watchGuards({ ...common, wakeWorker, leases, instance, guardTickMs: times?.guardTickMs }),
+        ]
       },
       async close() {
-        await arrivals?.stop()
+        await Promise.all(loops.map((loop) => loop.stop()))
         await worker.close()
       },
     },

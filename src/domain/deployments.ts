@@ -1,7 +1,15 @@
 import { type Environment, RUN_ENVIRONMENTS, type RunEnvironment } from './environments.ts'
 
 /** How what runs of a definition in an environment compares with what should run. */
-export const DEPLOYMENT_STATES = ['none', 'out_of_date', 'rolling_out', 'in_sync', 'rolled_back', 'failed'] as const
+export const DEPLOYMENT_STATES = [
+  'none',
+  'out_of_date',
+  'waiting_for_window',
+  'rolling_out',
+  'in_sync',
+  'rolled_back',
+  'failed',
+] as const
 
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
 
@@ -23,8 +31,8 @@ export const DEPLOYMENT_ACTIONS = ['deploy', 'undeploy', 'rollback'] as const
 
 export type DeploymentAction = (typeof DEPLOYMENT_ACTIONS)[number]
 
-/** How an action ended; `running`: not yet. */
-export const DEPLOYMENT_OUTCOMES = ['running', 'succeeded', 'rolled_back', 'failed'] as const
+/** How an action ended; `running`: not yet; `cancelled`: it waited for a window, and changed nothing. */
+export const DEPLOYMENT_OUTCOMES = ['running', 'succeeded', 'rolled_back', 'failed', 'cancelled'] as const
 
 export type DeploymentOutcome = (typeof DEPLOYMENT_OUTCOMES)[number]
 
@@ -50,13 +58,16 @@ export interface DeploymentFacts {
   readonly pipeline: { readonly state: string; readonly error?: string | undefined } | undefined
 }
 
+/** States that nothing outside of the deployment changes. */
+const AS_RECORDED: readonly RecordedState[] = ['none', 'waiting_for_window', 'rolling_out', 'failed']
+
 /** The state as it is now, with a reason where there is one. */
 export function deploymentStateOf(facts: DeploymentFacts): {
   readonly state: DeploymentState
   readonly reason: string | undefined
 } {
   const { recorded, recordedReason, basis, now, pipeline } = facts
-  if (recorded === 'none' || recorded === 'rolling_out' || recorded === 'failed') {
+  if (AS_RECORDED.includes(recorded)) {
     return { state: recorded, reason: recordedReason }
   }
   const stopped = stoppedReason(pipeline)

@@ -27,6 +27,7 @@ const SERVICE_ERROR_CODES = [
   'INVALID_TRANSITION', // the version cannot move there from its environment
   'APPROVAL_PENDING', // the version waits for a decision
   'APPROVAL_NOT_PENDING', // the request has been decided
+  'ALREADY_APPROVED', // the user has approved the request before
   'SELF_APPROVAL', // the requester may not decide
   'CONTENT_CHANGED', // the stored content differs from what approval was requested for
   'ACTION_NOT_PENDING', // the action that the agent proposed was decided or has expired

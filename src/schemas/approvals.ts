@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { APPROVAL_STATUSES } from '../domain/approvals.ts'
+import { ROLES } from '../domain/roles.ts'
 import { bytes, count, pageQuery, snapshotId, timestamp } from './common.ts'
 import { environment, resourceId, version, versionDiff, words } from './definitions.ts'
-import { deploymentPlan } from './deployments.ts'
+import { deploymentPlan, windowOverride } from './deployments.ts'
 import { deployMode, runEnvironment } from './environments.ts'
 import { versionValidation } from './node-types.ts'
 
@@ -15,17 +16,45 @@ const approvalFields = {
   from_environment: environment,
   to_environment: environment,
   status: z.enum(APPROVAL_STATUSES),
+  approvals_given: count.meta({ description: 'Approvals of different users that count' }),
+  approvals_required: count.nullable().meta({ description: 'By the rule as it is now; null once decided' }),
+  opens_at: timestamp.nullable().meta({
+    description: 'When the window opens that it waits for; null: it does not wait, or none opens within 400 days',
+  }),
+  expires_at: timestamp.nullable().meta({ description: 'When it expires without more approvals' }),
   requested_by: z.string(),
   requested_at: timestamp,
   decided_by: z.string().nullable(),
   decided_at: timestamp.nullable(),
-  reason: z.string().nullable().meta({ description: 'Why it was rejected; `withdrawn` if its requester withdrew it' }),
+  reason: z.string().nullable().meta({
+    description:
+      'Why it was rejected; `withdrawn` if its requester withdrew it, `expired` if approvals were missing in time',
+  }),
+  override: windowOverride.nullable(),
   content_hash: z
     .string()
     .meta({ description: 'Hash of the requested content; a decision applies only to this content' }),
 }
 
 export const approval = z.object(approvalFields).meta({ id: 'ApprovalRequest' })
+
+const givenApproval = z
+  .object({
+    user: z.string(),
+    approved_at: timestamp,
+    counts: z.boolean().meta({ description: 'False: of the requester, whom the rule forbids to decide' }),
+  })
+  .meta({ id: 'GivenApproval' })
+
+const deciders = z
+  .object({
+    role: z.enum(ROLES),
+    except: z.array(z.object({ user: z.string(), because: z.enum(['has_approved', 'requester']) })),
+    known_users: z.array(z.string()).meta({
+      description: 'Users with a token of the role, the first 50; an identity provider may know others',
+    }),
+  })
+  .meta({ id: 'ApprovalDeciders' })
 
 const affectedColumn = z.object({
   name: z.string(),
@@ -61,6 +90,9 @@ export const approvedDeployment = z
 export const approvalDetail = z
   .object({
     ...approvalFields,
+    approvals: z.array(givenApproval).meta({ description: 'Oldest first' }),
+    approvals_missing: count,
+    may_decide: deciders.nullable().meta({ description: 'Who may still approve; null once decided' }),
     version_snapshot: version.meta({ description: 'The version when the request was created' }),
     diff: versionDiff.meta({
       description:
@@ -83,6 +115,7 @@ export const approvalParams = z.strictObject({ req_id: resourceId })
 
 export const approveRequest = z.strictObject({ comment: words.optional() })
 export const rejectRequest = z.strictObject({ reason: words })
+export const overrideRequest = z.strictObject({ reason: words })
 export const rehearseRequest = z.strictObject({
   batches: z
     .int()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { APPROVAL_STATUSES } from '../domain/approvals.ts'
 import { ENVIRONMENTS } from '../domain/environments.ts'
 import { FORMAT_VERSION } from '../domain/graph.ts'
 import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
@@ -181,6 +182,7 @@ const pendingMove = z
     version: z.int().min(1),
     from_environment: environment,
     to_environment: environment,
+    status: z.enum(APPROVAL_STATUSES),
     requested_by: z.string(),
     requested_at: timestamp,
   })

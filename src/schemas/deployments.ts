@@ -7,7 +7,7 @@ import {
   DEPLOYMENT_STATES,
 } from '../domain/deployments.ts'
 import { pageQuery, timestamp } from './common.ts'
-import { resourceId } from './definitions.ts'
+import { resourceId, words } from './definitions.ts'
 import { runEnvironment } from './environments.ts'
 import { intoBranch, PIPELINE_STATES, startFrom } from './pipelines.ts'
 
@@ -52,17 +52,29 @@ export const changeDeploymentRequest = z
   .strictObject({ environment: runEnvironment, dry_run: dryRun, plan_id: planId })
   .meta({ id: 'ChangeDeploymentRequest' })
 
+const rolloutId = z.string().min(1).max(100)
+
 /** Request of rollback. */
 export const rollbackDeploymentRequest = z
   .strictObject({
     environment: runEnvironment,
     dry_run: dryRun,
     plan_id: planId,
-    rollout_id: z.string().min(1).max(100).optional().meta({
-      description: 'Undo this rollout, which is being watched, and nothing else: 409 when it has ended',
+    rollout_id: rolloutId.optional().meta({
+      description:
+        'Undo this rollout, which is being watched or waits for a window, and nothing else: 409 when it has ended',
     }),
   })
   .meta({ id: 'RollbackDeploymentRequest' })
+
+/** Request to begin a rollout before its window opens. */
+export const overrideWindowRequest = z
+  .strictObject({
+    environment: runEnvironment,
+    reason: words,
+    rollout_id: rolloutId.optional().meta({ description: 'Only this rollout: 409 when another one waits' }),
+  })
+  .meta({ id: 'OverrideWindowRequest' })
 
 const runningVersion = z
   .object({
@@ -144,6 +156,11 @@ export const deploymentPlan = z
   })
   .meta({ id: 'DeploymentPlan' })
 
+/** A decision not to wait for a window (docs/api.md#change-windows). */
+export const windowOverride = z
+  .object({ by: z.string(), reason: z.string(), at: timestamp })
+  .meta({ id: 'WindowOverride' })
+
 /** A definition in an environment (docs/api.md#deployments). */
 export const deployment = z
   .object({
@@ -157,8 +174,21 @@ export const deployment = z
     updated_at: timestamp.nullable(),
     newest_version_id: z.string().nullable().meta({ description: 'What a deployment would run' }),
     rollout: z
-      .object({ id: z.string(), action: z.enum(DEPLOYMENT_ACTIONS), phase: z.string(), since: timestamp })
+      .object({
+        id: z.string(),
+        action: z.enum(DEPLOYMENT_ACTIONS),
+        phase: z.string(),
+        since: timestamp,
+        started_by: z.string(),
+        opens_at: timestamp.nullable().meta({
+          description: 'When the window opens that it waits for; null: it does not wait, or none opens within 400 days',
+        }),
+        override: windowOverride.nullable(),
+      })
       .nullable(),
+    guarded_until: timestamp.nullable().meta({
+      description: 'Until when `rollback_if` of the environment may roll it back; null: it does not',
+    }),
   })
   .meta({ id: 'Deployment' })
 
@@ -186,6 +216,7 @@ const historyEntry = z
     started_by: z.string(),
     started_at: timestamp,
     ended_at: timestamp.nullable(),
+    override: windowOverride.nullable(),
   })
   .meta({ id: 'DeploymentHistoryEntry' })
 
@@ -194,5 +225,6 @@ export const deploymentHistory = z.array(historyEntry).meta({ id: 'DeploymentHis
 export type DeployRequest = z.infer<typeof deployRequest>
 export type ChangeDeploymentRequest = z.infer<typeof changeDeploymentRequest>
 export type RollbackDeploymentRequest = z.infer<typeof rollbackDeploymentRequest>
+export type OverrideWindowRequest = z.infer<typeof overrideWindowRequest>
 export type ListDeploymentsQuery = z.infer<typeof listDeploymentsQuery>
 export type ListDeploymentHistoryQuery = z.infer<typeof listDeploymentHistoryQuery>

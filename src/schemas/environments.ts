@@ -3,6 +3,7 @@ import { RUN_ENVIRONMENTS } from '../domain/environments.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../domain/pipelines/trigger-interval.ts'
 import { ENGINES } from './tables/maintenance.ts'
 import { NO_CONTROL_CHARACTERS, timestamp } from './common.ts'
+import { changeWindow, changeWindowRequest } from './windows.ts'
 import type { Wire } from './wire.ts'
 
 /** An environment in which versions run. */
@@ -82,14 +83,76 @@ const defaultFields = {
 
 const defaults = z.strictObject(defaultFields).meta({ description: 'Options of deployed pipelines' })
 
+const MAX_WINDOWS = 20
+
+const duration = z
+  .string()
+  .max(40)
+  .regex(/^[1-9]\d{0,3} (second|minute|hour|day)s?$/, 'must be a number and a unit, such as 15 minutes or 2 days')
+
+const ruleFields = {
+  required: z.int().min(1).max(5).meta({ description: 'Approvals of different users' }),
+  forbid_self: z.boolean().meta({ description: 'The requester must not decide' }),
+  expires_after: duration.nullable().meta({
+    description: 'Time after which a request without enough approvals is rejected as `expired`; null: never',
+    example: '3 days',
+  }),
+}
+
+const RULE = 'What a request to move a version here needs; null where moves need no approval'
+
+const approvals = z.strictObject(ruleFields).nullable().meta({ description: RULE })
+
+const approvalsRequest = z
+  .strictObject({
+    ...ruleFields,
+    forbid_self: ruleFields.forbid_self.default(false),
+    expires_after: ruleFields.expires_after.default(null),
+  })
+  .nullable()
+  .meta({ description: 'Only for uat and production. Null: one approval, no other rule' })
+
+const WINDOWS =
+  'When versions may move here and be deployed. Changes wait while a `deny` window is open, and while no `allow` window is open if there are any'
+
+const windows = z.array(changeWindow).max(MAX_WINDOWS).meta({ description: WINDOWS })
+
+const rollbackFields = {
+  lag_over: duration
+    .nullable()
+    .meta({ description: 'Lag of the source that is furthest behind', example: '15 minutes' }),
+  failed_batches: z.int().min(1).max(100).nullable().meta({ description: 'Failed batches in a row' }),
+  within: duration.meta({ description: 'Time after the end of the rollout, at most 7 days', example: '1 hour' }),
+}
+
+const rollbackIf = z.strictObject(rollbackFields).nullable().meta({
+  description: 'A deployment that replaced another version is rolled back when one of these is true; null: never',
+})
+
+const rollbackIfRequest = z
+  .strictObject({
+    lag_over: rollbackFields.lag_over.default(null),
+    failed_batches: rollbackFields.failed_batches.default(null),
+    within: rollbackFields.within,
+  })
+  .nullable()
+
+const ruleSettings = { approvals, windows, rollback_if: rollbackIf }
+
 const settingFields = { parameters, writes, deploy: deployMode, defaults }
 
 /** Settings of an environment. */
-const environmentSettings = z.strictObject(settingFields)
+const environmentSettings = z.strictObject({ ...settingFields, ...ruleSettings })
 
-/** Members that are absent stay as they are; `parameters` and `writes` are replaced as a whole. */
+/** Members that are absent stay as they are; all but `defaults` are replaced as a whole. */
 export const setEnvironmentRequest = z
-  .strictObject({ ...settingFields, defaults: z.strictObject(defaultFields).partial() })
+  .strictObject({
+    ...settingFields,
+    defaults: z.strictObject(defaultFields).partial(),
+    approvals: approvalsRequest,
+    windows: z.array(changeWindowRequest).max(MAX_WINDOWS).meta({ description: WINDOWS }),
+    rollback_if: rollbackIfRequest,
+  })
   .partial()
   .refine((change) => Object.keys(change).length > 0, 'must have at least one member')
   .meta({ id: 'SetEnvironmentRequest', minProperties: 1 })
@@ -99,6 +162,7 @@ export const environmentView = z
   .object({
     environment: runEnvironment,
     ...settingFields,
+    ...ruleSettings,
     revision: z.int().min(0).meta({ description: 'The value for `If-Match`, in quotes; 0: never changed' }),
     updated_at: timestamp.nullable(),
   })
@@ -108,4 +172,5 @@ export const environmentList = z.array(environmentView)
 
 export type EnvironmentSettings = z.infer<typeof environmentSettings>
 export type SetEnvironmentRequest = z.infer<typeof setEnvironmentRequest>
+export type RollbackSettings = NonNullable<EnvironmentSettings['rollback_if']>
 export type EnvironmentView = Wire<typeof environmentView>

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { WEEKDAYS } from '../domain/policies/calendar.ts'
 import { policyProblems } from '../domain/policies/policy-problems.ts'
 import { type PolicyOperation, POLICY_OPERATIONS } from '../domain/tables/operations.ts'
 import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
@@ -12,14 +11,11 @@ import {
   rewriteDeletesRequest,
   rewriteManifestsRequest,
 } from './tables/maintenance.ts'
+import { policyWindow, timezone } from './windows.ts'
 
 const MAX_GLOBS = 200
 
 const glob = z.string().min(1).max(1000).regex(NO_CONTROL_CHARACTERS, 'must not contain control characters')
-
-const timezone = z.string().min(1).max(100).meta({ description: 'IANA time zone', example: 'Europe/Berlin' })
-
-const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 22:30')
 
 /** Options that a policy does not set: the table and the time are those of the run. */
 const RUN = { table: true, dry_run: true, plan_id: true } as const
@@ -66,15 +62,6 @@ const when = z
   })
   .refine((conditions) => Object.keys(conditions).length > 0, 'needs at least one condition')
   .meta({ minProperties: 1, description: 'Due when any of these is true' })
-
-const policyWindow = z
-  .strictObject({
-    timezone,
-    days: z.array(z.enum(WEEKDAYS)).min(1).max(7),
-    from: clockTime,
-    to: clockTime,
-  })
-  .meta({ description: 'When runs may start. A window that ends before it begins ends on the next day' })
 
 const budget = z.strictObject({
   bytes_per_hour: z.int().min(1).optional().meta({ description: 'Planned bytes of runs that start within an hour' }),

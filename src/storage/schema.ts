@@ -35,6 +35,7 @@ export interface StateTables {
   readonly pipeline_definitions: PipelineDefinitionsTable
   readonly pipeline_versions: PipelineVersionsTable
   readonly approval_requests: ApprovalRequestsTable
+  readonly approval_votes: ApprovalVotesTable
   readonly approval_comments: ApprovalCommentsTable
   readonly agent_chats: AgentChatsTable
   readonly agent_turns: AgentTurnsTable
@@ -259,6 +260,17 @@ export interface ApprovalRequestsTable {
   base_version_id: string | null
   /** The version at the time of the request. */
   snapshot_json: string
+  /** Since when a pending request has its approvals and waits for a window; NULL: it does not wait. */
+  waiting_since: string | null
+  /** Who did not wait for the window, and why. */
+  override_json: string | null
+}
+
+/** The approvals of requests; each user has at most one per request. */
+export interface ApprovalVotesTable {
+  request_id: string
+  approver: string
+  approved_at: string
 }
 
 export interface ApprovalCommentsTable {
@@ -339,6 +351,8 @@ export interface DeploymentsTable {
   rollout_json: string | null
   /** The newest version and the settings of the environment when the state was recorded. */
   basis_json: string | null
+  /** The deployment that may be rolled back by itself; null: none. */
+  guard_json: string | null
   /** Starts at 1; each change increases it by one. */
   revision: number
   updated_at: string
@@ -361,6 +375,8 @@ export interface DeploymentHistoryTable {
   started_by: string
   started_at: string
   ended_at: string | null
+  /** Who did not wait for the window, and why. */
+  override_json: string | null
 }
 
 /** A conversation of one user with the agent. */

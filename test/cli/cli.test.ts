@@ -216,7 +216,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['operations', '--limit', '0'], '--limit must be 1 or more'],
     [['definitions', 'version', 'def-1', 'latest'], 'a version is a number such as 2, or an id, not latest'],
     [['operations', '--state', 'done'], '--state must be running,'],
-    [['approvals', '--status', 'open'], '--status must be pending, approved or rejected, not open'],
+    [['approvals', '--status', 'open'], '--status must be pending, waiting_for_window, approved or rejected, not open'],
     [['token', 'create', '--user', 'ana', '--role', 'Admin', '--name', 'x'], '--role must be Auditor,'],
     [['token', 'steal'], 'token needs create, list or revoke'],
     [['token', 'create', '--user', 'ana'], 'token create needs --role'],

@@ -23,6 +23,9 @@ const settings: EnvironmentSettings = {
     max_bytes_per_batch: 2 ** 30,
     engine: 'embedded',
   },
+  approvals: null,
+  windows: [],
+  rollback_if: null,
   revision: 3,
   updated_at: '2026-01-02T03:04:05.000Z',
 }
@@ -103,6 +106,59 @@ describe('the form of an environment', () => {
   })
 })
 
+describe('the rules in the form of an environment', () => {
+  const uat: EnvironmentSettings = {
+    ...settings,
+    environment: 'uat',
+    approvals: { required: 2, forbid_self: true, expires_after: '3 days' },
+    windows: [
+      { kind: 'deny', timezone: 'UTC', days: ['sat', 'sun'], from: '00:00', to: '00:00', dates: ['2026-12-24'] },
+    ],
+    rollback_if: { lag_over: '15 minutes', failed_batches: 3, within: '1 hour' },
+  }
+  const filled = toForm(uat)
+
+  it('are returned as they are, and then no change is requested', () => {
+    expect(changedMembers(uat, environmentSchema.parse(filled))).toBeUndefined()
+  })
+
+  it('are requested as a whole when one member is changed, and as off when the fields are empty', () => {
+    const [window] = filled.windows
+    const changed = {
+      ...filled,
+      approvals: { ...filled.approvals, required: '1', expires_after: '' },
+      windows: window === undefined ? [] : [{ ...window, dates: '' }],
+      rollback_if: { ...filled.rollback_if, lag_over: ' ', failed_batches: '' },
+    }
+    expect(changedMembers(uat, environmentSchema.parse(changed))).toEqual({
+      approvals: { required: 1, forbid_self: true, expires_after: null },
+      windows: [{ ...uat.windows[0], dates: null }],
+      rollback_if: null,
+    })
+  })
+
+  it('explain what is wrong at its field', () => {
+    const [window] = filled.windows
+    const wrong = {
+      ...filled,
+      approvals: { ...filled.approvals, required: 'many', expires_after: 'soon' },
+      windows: window === undefined ? [] : [{ ...window, days: [], from: '' }],
+      rollback_if: { ...filled.rollback_if, within: '' },
+    }
+    expect(Object.keys(errorsOf(wrong))).toEqual(
+      expect.arrayContaining([
+        'approvals.required',
+        'approvals.expires_after',
+        'windows.0.days',
+        'windows.0.from',
+        'rollback_if.within',
+      ]),
+    )
+    const dated = { ...filled, windows: window === undefined ? [] : [{ ...window, dates: 'Christmas' }] }
+    expect(errorsOf(dated)['windows.0.dates']).toMatch(/one date per line/)
+  })
+})
+
 describe('a change by someone else while the form is open', () => {
   const theirs: EnvironmentSettings = {
     ...settings,
@@ -152,6 +208,8 @@ describe('a change by someone else while the form is open', () => {
         max_files_per_batch: 1000,
         max_bytes_per_batch: 2 ** 30,
       },
+      windows: [],
+      rollback_if: null,
     })
     expect(new Set(merged.parameters.map(({ id }) => id)).size).toBe(merged.parameters.length)
     expect(rebase(form, form, toForm(theirs)).writes).toBe('sales.*\ntheirs.*')

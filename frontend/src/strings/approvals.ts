@@ -8,10 +8,17 @@ export const approvalStrings = {
   loadMore: 'Load more',
   none: '–',
   lead: 'Moving a pipeline version to UAT or production needs the approval of a lead data engineer.',
-  filters: { all: 'All', pending: 'Pending', approved: 'Approved', rejected: 'Rejected' },
+  filters: {
+    all: 'All',
+    pending: 'Pending',
+    waiting_for_window: 'Waiting',
+    approved: 'Approved',
+    rejected: 'Rejected',
+  },
   filterLabel: 'Filter by status',
   columns: {
     status: 'Status',
+    approvals: 'Approvals',
     pipeline: 'Pipeline',
     version: 'Version',
     move: 'Move',
@@ -20,13 +27,23 @@ export const approvalStrings = {
     decidedBy: 'Decided by',
     decidedAt: 'Decided',
   },
-  statuses: { pending: 'Pending', approved: 'Approved', rejected: 'Rejected', withdrawn: 'Withdrawn' },
+  statuses: {
+    pending: 'Pending',
+    waiting_for_window: 'Waiting for window',
+    approved: 'Approved',
+    rejected: 'Rejected',
+    withdrawn: 'Withdrawn',
+  },
   empty: {
     all: {
       title: 'No approval requests yet',
       text: 'Promoting a version from QA or UAT creates a request.',
     },
     pending: { title: 'No pending requests', text: 'New requests appear here automatically.' },
+    waiting_for_window: {
+      title: 'No waiting requests',
+      text: 'Approved requests outside of the change windows are listed here.',
+    },
     approved: { title: 'No approved requests', text: 'Approved requests are listed here.' },
     rejected: { title: 'No rejected requests', text: 'Rejected and withdrawn requests are listed here.' },
     own: {
@@ -66,6 +83,17 @@ export const approvalStrings = {
   facts: {
     move: 'Move',
     contentHash: 'content hash',
+    approvals: 'Approvals',
+    progress: (given: number, required: number) => `${given} of ${required}`,
+    approvedBy: 'Approved by',
+    notCounted: '(does not count)',
+    mayApprove: 'Can still approve',
+    users: (names: readonly string[]) => names.join(', '),
+    opens: 'Window opens',
+    noOpening: 'not within 400 days',
+    expires: 'Expires',
+    override: 'Window overridden by',
+    service: 'the service',
     requestedBy: 'Requested by',
     requestedAt: 'Requested',
     decidedBy: 'Decided by',
@@ -124,7 +152,12 @@ export const approvalStrings = {
     approve: 'Approve',
     reject: 'Reject',
     withdraw: 'Withdraw',
-    hint: (to: string) => `Approving moves the version to ${inWords(to)} immediately.`,
+    override: 'Override window',
+    hint: (to: string, missing: number) =>
+      missing > 1
+        ? `${missing} more approvals of different users are needed.`
+        : `Approving moves the version to ${inWords(to)} immediately, or when its change window opens.`,
+    waits: 'All approvals are given. The version moves by itself when the change window opens.',
     own: 'This is your own request.',
     leadOnly: 'Only a lead data engineer can approve or reject. You can comment.',
     canWithdraw: 'You can withdraw your own request while it is pending.',
@@ -134,7 +167,9 @@ export const approvalStrings = {
   approveDialog: {
     title: (name: string, version: number) => `Approve ${name} v${version}?`,
     text: (from: string, to: string) =>
-      `The version moves from ${inWords(from)} to ${inWords(to)} immediately. Running pipelines are not affected.`,
+      `The version moves from ${inWords(from)} to ${inWords(to)} immediately, or when its change window opens.`,
+    more: (missing: number, to: string) =>
+      `The version moves to ${inWords(to)} after ${formatPlural(missing, 'more approval')} by other users.`,
     replaces: (version: number, environment: string) =>
       `v${version} stays in ${inWords(environment)}. This version becomes the newest there.`,
     comment: 'Comment',
@@ -148,6 +183,13 @@ export const approvalStrings = {
     reasonHelp: 'Required. Tell the requester what to change.',
     confirm: 'Reject',
   },
+  overrideDialog: {
+    title: (name: string, version: number) => `Override the change window for ${name} v${version}?`,
+    text: (to: string) => `The version moves to ${inWords(to)} immediately.`,
+    reason: 'Reason',
+    reasonHelp: 'Required. Shown with the request and recorded in the audit log.',
+    confirm: 'Override window',
+  },
   withdrawDialog: {
     title: (name: string, version: number) => `Withdraw the request for ${name} v${version}?`,
     text: (from: string) =>
@@ -158,6 +200,10 @@ export const approvalStrings = {
     SELF_APPROVAL: {
       title: 'Another lead must decide',
       text: 'Requesters cannot approve or reject their own requests. You can withdraw this request.',
+    },
+    ALREADY_APPROVED: {
+      title: 'You have already approved this request',
+      text: 'Each user counts once. Another lead must give the next approval.',
     },
     APPROVAL_NOT_PENDING: {
       title: 'Already decided',

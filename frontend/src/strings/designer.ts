@@ -15,6 +15,8 @@ export const definitionStrings = {
   more: (count: number) => `and ${formatPlural(count, 'older version')}`,
   waits: (version: number, to: string, who: string) =>
     `Approval pending: v${version} to ${inWords(to)}, requested by ${who}`,
+  waitsForWindow: (version: number, to: string, who: string) =>
+    `v${version} moves to ${inWords(to)} when its change window opens, requested by ${who}`,
   empty: {
     title: 'No definitions yet',
     text: 'A definition is a graph of tables, filters and SQL. Its versions move to production through approvals.',
@@ -126,6 +128,7 @@ export const definitionPageStrings = {
     gateWords: { open: 'no approval', approval: 'approval required', lead: 'leads only' },
     empty: 'No versions',
     waiting: (version: number, who: string) => `v${version} pending, requested by ${who}`,
+    waitingForWindow: (version: number, who: string) => `v${version} waits for its change window, requested by ${who}`,
     openRequest: 'Open request',
     older: (count: number) => formatPlural(count, 'older version'),
     running: (count: number) => `${formatPlural(count, 'pipeline runs', 'pipelines run')} this version`,

@@ -47,6 +47,26 @@ export const environmentStrings = {
   neverChanged: 'Default settings, never changed',
 } as const
 
+/** Text about the rules for moves into an environment and deployments there. */
+export const environmentRules = {
+  approvals: 'Approvals',
+  noApproval: 'Versions move here without approval.',
+  required: (count: number) => (count === 1 ? '1 approval' : `${count} approvals of different users`),
+  forbidSelf: 'Requesters cannot approve their own requests',
+  expires: (after: string) => `Requests expire after ${after}`,
+  windows: 'Change windows',
+  noWindows: 'Changes are possible at any time.',
+  kinds: { allow: 'Allow changes', deny: 'Deny changes' },
+  window: (kind: string, time: string) => `${kind}: ${time}`,
+  onDates: (time: string, dates: string) => `${time}, on ${dates}`,
+  rollback: 'Automatic rollback',
+  noRollback: 'Deployments are not rolled back automatically.',
+  failedBatches: (count: number) => (count === 1 ? 'a batch fails' : `${count} batches fail in a row`),
+  lagOver: (lag: string) => `the lag is over ${lag}`,
+  rollbackIf: (conditions: readonly string[], within: string) =>
+    `If ${conditions.join(' or ')} within ${within} after a rollout`,
+} as const
+
 /** Text of the form that changes an environment. */
 export const environmentForm = {
   title: (name: string) => `Edit ${name}`,
@@ -67,6 +87,32 @@ export const environmentForm = {
   intervalHelp: 'Number and unit (ms, s, min, h), from 100 ms to 24 h.',
   checkpointHelp: 'Folder of the checkpoints of deployed pipelines.',
   bytes: (size: string) => `${size} per batch`,
+  rules: {
+    required: 'Required approvals',
+    requiredHelp: 'Approvals of different lead data engineers, 1 to 5. Open requests follow this rule too.',
+    expiresAfter: 'Requests expire after',
+    expiresHelp: 'For example: 3 days. Empty: never.',
+    forbidSelf: 'Requesters cannot approve their own requests',
+    windowsHelp:
+      'Outside of these windows, approved moves and deployments wait. Windows that deny changes win over windows that allow changes.',
+    window: (position: number) => `Window ${position}`,
+    kind: 'Kind',
+    timezone: 'Time zone',
+    from: 'From',
+    to: 'To',
+    days: 'Days',
+    dates: 'Dates',
+    datesHelp: 'One per line: 2026-12-24, or 2026-12-24/2027-01-02. Empty: every date.',
+    addWindow: 'Add window',
+    removeWindow: (position: number) => `Remove window ${position}`,
+    rollbackHelp: 'A deployment that replaced another version is rolled back if its pipeline fails or falls behind.',
+    failedBatches: 'Failed batches in a row',
+    failedBatchesHelp: 'Empty: batches may fail.',
+    lagOver: 'Lag over',
+    lagHelp: 'For example: 15 minutes. Empty: any lag is accepted.',
+    within: 'Within',
+    withinHelp: 'Time after the rollout, at most 7 days.',
+  },
   save: 'Save',
   saved: (name: string) => `${name} saved`,
   unchanged: 'Nothing was changed.',
@@ -76,6 +122,7 @@ export const environmentForm = {
     twice: 'Duplicate name.',
     variable: 'Enter the name of a variable.',
     asSecret: 'Choose the type Secret for a value that starts with env:.',
+    dates: 'Enter one date per line, such as 2026-12-24, or a range such as 2026-12-24/2027-01-02.',
     inexact: 'This number has too many digits to be stored exactly. Use the type Text.',
   },
   conflict: {

@@ -138,8 +138,10 @@ export const definitionCommands: Readonly<Record<string, Command>> = {
     examples: ['lockhouse definitions create-sink orders'],
   }),
   'definitions promote': callCommand('promoteVersion', {
-    next: ({ id, status }) =>
-      status === 'pending' ? `a lead has to approve it: lockhouse approvals approve ${String(id)}` : undefined,
+    next: ({ id, status, opens_at: at }) => {
+      if (status === 'pending') return `a lead has to approve it: lockhouse approvals approve ${String(id)}`
+      return status === 'waiting_for_window' ? `it moves when the window opens, at ${String(at)}` : undefined
+    },
     except: ['nodes', 'edges'],
     examples: ['lockhouse definitions promote orders 1'],
   }),

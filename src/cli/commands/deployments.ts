@@ -53,6 +53,7 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
       ['BEFORE', 'previous_version_id'],
       ['BY', 'started_by'],
       'reason',
+      ['OVERRIDDEN BY', 'override.by'],
     ],
     none: 'nothing was deployed yet',
     limit: 100,
@@ -80,8 +81,15 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
       examples: ['lockhouse definitions rollback orders production --dry-run'],
     }),
   ),
+  'definitions override-window': waiting(
+    callCommand('overrideDeploymentWindow', {
+      words: ['environment'],
+      after: waitForRollout,
+      examples: ['lockhouse definitions override-window orders production --reason "fixes wrong invoices" --wait'],
+    }),
+  ),
   environments: listCommand('listEnvironments', {
-    summary: 'list parameters, write rules and defaults of the environments',
+    summary: 'list parameters, write rules, defaults and rules for changes of the environments',
     columns: [
       'environment',
       'deploy',
@@ -89,6 +97,7 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
       'writes',
       ['TRIGGER', 'defaults.trigger_interval'],
       ['ENGINE', 'defaults.engine'],
+      ['APPROVALS', 'approvals.required'],
     ],
     none: 'no environments',
     examples: ['lockhouse environments'],
@@ -131,7 +140,9 @@ async function waitForRollout(call: Call, answer: unknown): Promise<void> {
   if (!call.isSet('wait') || call.isSet('dry-run')) return
   const { rollout, state } = answer as Deployment
   if (rollout === null) call.terminal.note(`no rollout is under way: the state is ${state}`)
-  else await rolloutEnd(call, rollout.id)
+  else if (rollout.phase === 'waiting_for_window') {
+    call.terminal.note(`the rollout waits for a window, which opens at ${rollout.opens_at ?? 'no known time'}`)
+  } else await rolloutEnd(call, rollout.id)
 }
 
 type Deployment = z.infer<typeof deployment>

@@ -10,6 +10,8 @@ export interface PolicyWindow {
   readonly from: string
   /** Not later than `from`: on the next day. */
   readonly to: string
+  /** Dates (`2026-12-24`) and ranges of dates (`2026-12-24/2027-01-02`) of the days; null or absent: every date. */
+  readonly dates?: readonly string[] | null | undefined
 }
 
 /** A cron expression of five fields, in a time zone. */
@@ -64,29 +66,48 @@ function isRepeated(timezone: string, ms: number): boolean {
 }
 
 const MINUTES_PER_DAY = 1440
+const DAY_MS = MINUTES_PER_DAY * MINUTE_MS
 
 /** Whether the window is open. Where the wall clock repeats an hour, both count; a skipped one never comes. */
 export function isOpen(window: PolicyWindow, nowMs: number): boolean {
-  const { day, minute } = wallClock(window.timezone, nowMs)
+  const now = wallClock(window.timezone, nowMs)
+  const { minute } = now
   const from = minuteOf(window.from)
   const to = minuteOf(window.to)
-  const isDay = (index: number): boolean => window.days.includes(weekday(index))
-  if (from < to) return isDay(day) && minute >= from && minute < to
-  return (isDay(day) && minute >= from) || (isDay(day - 1) && minute < to)
+  if (from < to) return isDay(window, now, 0) && minute >= from && minute < to
+  return (isDay(window, now, 0) && minute >= from) || (isDay(window, now, -1) && minute < to)
 }
 
-/** When the window opens next, ms since the epoch; `nowMs` when it is open. */
+const DAYS_PER_WEEK = WEEKDAYS.length
+/** The days in which a window with dates looks for the next. */
+const LONGEST_SEARCH_DAYS = 400
+
+/** When the window opens next, ms since the epoch; `nowMs` when it is open; undefined: not within 400 days. */
 export function nextOpening(window: PolicyWindow, nowMs: number): number | undefined {
   if (isOpen(window, nowMs)) return nowMs
   const from = minuteOf(window.from)
-  const { day, minute } = wallClock(window.timezone, nowMs)
-  const isLater = (days: number): boolean => days > 0 || minute < from
-  const days = Array.from({ length: WEEKDAYS.length + 1 }, (_, index) => index)
-  const away = days.find((index) => isLater(index) && window.days.includes(weekday((day + index) % WEEKDAYS.length)))
+  const now = wallClock(window.timezone, nowMs)
+  const isLater = (days: number): boolean => days > 0 || now.minute < from
+  const searched = (window.dates ?? null) === null ? DAYS_PER_WEEK : LONGEST_SEARCH_DAYS
+  const days = Array.from({ length: searched + 1 }, (_, index) => index)
+  const away = days.find((index) => isLater(index) && isDay(window, now, index))
   if (away === undefined) return undefined
-  const opening = startOfMinute(nowMs) + (away * MINUTES_PER_DAY + from - minute) * MINUTE_MS
-  const isUnchanged = wallClock(window.timezone, opening).minute === from
-  return isUnchanged ? opening : openingByWalking(window, nowMs)
+  const opening = startOfMinute(nowMs) + (away * MINUTES_PER_DAY + from - now.minute) * MINUTE_MS
+  const then = wallClock(window.timezone, opening)
+  if (then.minute === from && then.date === now.date + away) return opening
+  return openingByWalking(window, away > DAYS_PER_WEEK ? opening - DAY_MS : nowMs)
+}
+
+/** When an open window closes, ms since the epoch; `nowMs` when it is closed. */
+export function nextClosing(window: PolicyWindow, nowMs: number): number {
+  if (!isOpen(window, nowMs)) return nowMs
+  const from = minuteOf(window.from)
+  const to = minuteOf(window.to)
+  const { minute } = wallClock(window.timezone, nowMs)
+  const endsTomorrow = from >= to && minute >= from
+  const closing = startOfMinute(nowMs) + ((endsTomorrow ? MINUTES_PER_DAY : 0) + to - minute) * MINUTE_MS
+  if (closing > nowMs && wallClock(window.timezone, closing).minute === to) return closing
+  return firstAround(nowMs, to, (time) => !isOpen(window, time)) ?? nowMs + DAY_MS
 }
 
 const QUARTER_MS = 15 * MINUTE_MS
@@ -95,14 +116,32 @@ const LONGEST_WALK_MS = 15 * MINUTES_PER_DAY * MINUTE_MS
 
 /** Around a clock change: clocks change at quarters of an hour, so a window opens at one, or at its own minute in one. */
 function openingByWalking(window: PolicyWindow, nowMs: number): number | undefined {
-  const within = (minuteOf(window.from) % 15) * MINUTE_MS
+  return firstAround(nowMs, minuteOf(window.from), (time) => isOpen(window, time))
+}
+
+/** The first quarter of an hour after now, or this minute in one, for which a condition holds. */
+function firstAround(nowMs: number, minute: number, holds: (ms: number) => boolean): number | undefined {
+  const within = (minute % 15) * MINUTE_MS
   const first = Math.floor(nowMs / QUARTER_MS) * QUARTER_MS
   for (let quarter = first; quarter < nowMs + LONGEST_WALK_MS; quarter += QUARTER_MS) {
-    const opening = [quarter, quarter + within].find((time) => time > nowMs && isOpen(window, time))
-    if (opening !== undefined) return opening
+    const found = [quarter, quarter + within].find((time) => time > nowMs && holds(time))
+    if (found !== undefined) return found
   }
   return undefined
 }
+
+/** Whether the day on which a window begins is one of its days; `offset` counts from the day of the clock. */
+function isDay({ days, dates = null }: PolicyWindow, { day, date }: WallClock, offset: number): boolean {
+  if (!days.includes(weekday(day + offset))) return false
+  if (dates === null) return true
+  const text = new Date((date + offset) * DAY_MS).toISOString().slice(0, DATE_LENGTH)
+  return dates.some((entry) => {
+    const [first = '', last = first] = entry.split('/')
+    return first <= text && text <= last
+  })
+}
+
+const DATE_LENGTH = 'YYYY-MM-DD'.length
 
 function startOfMinute(ms: number): number {
   return Math.floor(ms / MINUTE_MS) * MINUTE_MS
@@ -114,19 +153,32 @@ function minuteOf(time: string): number {
 }
 
 function weekday(index: number): (typeof WEEKDAYS)[number] {
-  return WEEKDAYS[(index + WEEKDAYS.length) % WEEKDAYS.length] ?? 'mon'
+  return WEEKDAYS[(index + DAYS_PER_WEEK) % DAYS_PER_WEEK] ?? 'mon'
 }
 
 /** By time zone. Users choose the names, whose case counts here: more than some are not kept. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 const MAX_FORMATS = 100
 
-/** The day of the week (0 is Monday) and the minute of the day in a time zone. */
-function wallClock(timezone: string, ms: number): { readonly day: number; readonly minute: number } {
+/** What the clock on a wall shows. */
+interface WallClock {
+  /** Of the week; 0 is Monday. */
+  readonly day: number
+  /** Of the day. */
+  readonly minute: number
+  /** Days since 1970-01-01. */
+  readonly date: number
+}
+
+/** The wall clock of a time zone. */
+function wallClock(timezone: string, ms: number): WallClock {
   let format = formats.get(timezone)
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {
       timeZone: timezone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
       weekday: 'short',
       hour: '2-digit',
       minute: '2-digit',
@@ -136,6 +188,8 @@ function wallClock(timezone: string, ms: number): { readonly day: number; readon
     formats.set(timezone, format)
   }
   const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))
+  const number = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.get(type))
   const day = WEEKDAYS.findIndex((name) => name === parts.get('weekday')?.toLowerCase())
-  return { day, minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')) }
+  const date = Date.UTC(number('year'), number('month') - 1, number('day')) / DAY_MS
+  return { day, minute: number('hour') * 60 + number('minute'), date }
 }

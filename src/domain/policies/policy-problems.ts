@@ -8,6 +8,9 @@ export interface CheckedPolicy {
   readonly window?: { readonly timezone: string } | undefined
 }
 
+/** The refusal of a time zone that the platform does not have. */
+export const TIMEZONE_RULE = 'must be an IANA time zone such as Europe/Berlin'
+
 /** What is wrong with a well-formed policy, by the path of the member. */
 export function policyProblems({ operations, when: { schedule }, window }: CheckedPolicy) {
   const problems: { readonly path: string; readonly message: string }[] = []
@@ -23,7 +26,7 @@ export function policyProblems({ operations, when: { schedule }, window }: Check
     ['window.timezone', window?.timezone],
   ] as const) {
     if (timezone === undefined || isTimezone(timezone)) continue
-    problems.push({ path, message: 'must be an IANA time zone such as Europe/Berlin' })
+    problems.push({ path, message: TIMEZONE_RULE })
   }
   return problems
 }

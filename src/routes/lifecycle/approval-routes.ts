@@ -7,6 +7,7 @@ import {
   listApprovalsQuery,
   rehearsal,
   rehearseRequest,
+  overrideRequest,
   rejectRequest,
 } from '../../schemas/approvals.ts'
 import type { ApprovedDeployments } from '../../services/deployments/approved-deployment.ts'
@@ -19,7 +20,7 @@ import { nextPageLink } from '../routing/next-page-link.ts'
 import { requestContext, type Route, route, type RouteInput } from '../routing/route.ts'
 
 const BASE = '/api/approvals'
-const DECISION = { 200: { description: 'The request, decided', schema: approval } }
+const DECISION = { 200: { description: 'The request as it is now', schema: approval } }
 
 export interface ApprovalRouteDeps {
   readonly approvals: ApprovalService
@@ -93,7 +94,8 @@ function decisionRoutes(approvals: ApprovalService): Route[] {
       method: 'post',
       path: `${BASE}/{req_id}/approve`,
       operationId: 'approveRequest',
-      summary: 'Approve a pending request: the version moves to the target environment',
+      summary:
+        'Approve a pending request: with the last approval that is missing, the version moves to the target environment',
       minRole: 'LeadDataEngineer',
       params: approvalParams,
       body: approveRequest,
@@ -111,6 +113,17 @@ function decisionRoutes(approvals: ApprovalService): Route[] {
       headers: ['If-Match'],
       responses: DECISION,
     }).handle((input) => decide(approvals, input, { kind: 'reject', reason: input.body.reason })),
+    route({
+      method: 'post',
+      path: `${BASE}/{req_id}/override-window`,
+      operationId: 'overrideApprovalWindow',
+      summary: 'Move the version of a request that waits for a window at once, with a reason',
+      minRole: 'LeadDataEngineer',
+      params: approvalParams,
+      body: overrideRequest,
+      headers: ['If-Match'],
+      responses: DECISION,
+    }).handle((input) => decide(approvals, input, { kind: 'override', reason: input.body.reason })),
     route({
       method: 'delete',
       path: `${BASE}/{req_id}`,

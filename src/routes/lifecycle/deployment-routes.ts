@@ -1,12 +1,14 @@
 import { definitionParams } from '../../schemas/definitions.ts'
 import {
   changeDeploymentRequest,
+  deployment,
   deploymentAnswer,
   deploymentHistory,
   deploymentList,
   deployRequest,
   listDeploymentHistoryQuery,
   listDeploymentsQuery,
+  overrideWindowRequest,
   rollbackDeploymentRequest,
 } from '../../schemas/deployments.ts'
 import type { DeploymentService } from '../../services/deployments/deployment-service.ts'
@@ -56,9 +58,23 @@ function changeRoutes(deployments: DeploymentService): Route[] {
     }),
     route({
       method: 'post',
+      path: '/api/pipeline-defs/{def_id}/override-window',
+      operationId: 'overrideDeploymentWindow',
+      summary: 'Begin a rollout that waits for a window at once, with a reason',
+      minRole: 'LeadDataEngineer',
+      params: definitionParams,
+      body: overrideWindowRequest,
+      responses: { 200: { description: 'The deployment', schema: deployment } },
+    }).handle(async (input) => ({
+      status: 200,
+      body: await deployments.overrideWindow(input.params.def_id, input.body, requestContext(input)),
+    })),
+    route({
+      method: 'post',
       path: '/api/pipeline-defs/{def_id}/rollback',
       operationId: 'rollbackDeployment',
-      summary: 'Run the version again that ran before in an environment (uat, production: LeadDataEngineer)',
+      summary:
+        'Run the version again that ran before in an environment, or cancel a rollout that waits for a window (uat, production: LeadDataEngineer)',
       minRole: 'DataEngineer',
       params: definitionParams,
       body: rollbackDeploymentRequest,

@@ -6,13 +6,15 @@ import {
   type DeploymentKey,
   type DeploymentRecord,
 } from '../../storage/stores/deployments/deployment-store.ts'
+import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { createSettingsStore, type Setting } from '../../storage/stores/settings-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { EventFeed, EventView } from '../events/event-feed.ts'
 import type { Logger } from '../logger.ts'
 import { beginRollout } from './begin-rollout.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'
-import { ON_ARRIVAL } from './rollout-end.ts'
+import { ON_ARRIVAL } from './deployment-change.ts'
+import { isWaiting } from './waiting-rollout.ts'
 
 export interface ArrivalDeps extends Omit<DeploymentServiceDeps, 'plans'> {
   readonly feed: Pick<EventFeed, 'follow' | 'lastSeq'>
@@ -96,6 +98,8 @@ async function handle(deps: ArrivalDeps, seq: number, move: Move): Promise<void>
 interface Change {
   readonly key: DeploymentKey
   readonly action: 'deploy' | 'undeploy'
+  /** Whether it takes a version out, and does not wait for a window. */
+  readonly isNow: boolean
 }
 
 /**
@@ -107,12 +111,14 @@ async function changesOf(deps: ArrivalDeps, move: Move): Promise<readonly Change
   const isForward = ENVIRONMENTS.indexOf(to) > ENVIRONMENTS.indexOf(from)
   const changes: Change[] = []
   if (isForward && isRunEnvironment(to) && (await isOnArrival(deps, to))) {
-    changes.push({ key: { definitionId, environment: to }, action: 'deploy' })
+    changes.push({ key: { definitionId, environment: to }, action: 'deploy', isNow: false })
   }
   const isWithdrawn = !isForward || to === 'retired'
   if (isWithdrawn && isRunEnvironment(from)) {
     const key = { definitionId, environment: from }
-    if (await isDeployed(deps, key, move.versionId)) changes.push({ key, action: await instead(deps, key, to) })
+    if (await isDeployed(deps, key, move.versionId)) {
+      changes.push({ key, action: await instead(deps, key, to), isNow: true })
+    }
   }
   return changes
 }
@@ -135,13 +141,16 @@ async function instead({ stores }: ArrivalDeps, key: DeploymentKey, to: Environm
   return (await stores.versions.newestIn(key.definitionId, key.environment)) ? 'deploy' : 'undeploy'
 }
 
-/** Begins a rollout, or leaves it to the one in progress. */
-async function apply(deps: ArrivalDeps, tx: Tx, { key, action }: Change): Promise<void> {
+/**
+ * Begins a rollout, or leaves it to the one in progress. A rollout that waits for a window gives way to one that takes a
+ * version out; otherwise it comes first, and needs no other when it runs the newest version anyway.
+ */
+async function apply(deps: ArrivalDeps, tx: Tx, { key, action, isNow }: Change): Promise<void> {
   const deployments = createDeploymentStore(tx)
   const known = await deployments.find(key)
-  if (known?.rollout) {
-    const queued: DeploymentRecord = { ...known, rollout: { ...known.rollout, queued: action } }
-    await deployments.save({ ...queued, updatedAt: deps.now().toISOString() })
+  if (known?.rollout && !(isNow && isWaiting(known))) {
+    const queued = withQueued(known, known.rollout, { action, isNow })
+    if (queued) await deployments.save({ ...queued, updatedAt: deps.now().toISOString() })
     return
   }
   if (action === 'undeploy' && (known === undefined || known.state === 'none')) return
@@ -154,5 +163,17 @@ async function apply(deps: ArrivalDeps, tx: Tx, { key, action }: Change): Promis
     fingerprint: undefined,
     startedBy: ON_ARRIVAL,
     context: undefined,
+    isNow,
   })
+}
+
+/** A deployment that does more after its rollout; undefined when the rollout waits and runs the newest version anyway. */
+function withQueued(
+  record: DeploymentRecord,
+  current: Rollout,
+  { action, isNow }: Pick<Change, 'action' | 'isNow'>,
+): DeploymentRecord | undefined {
+  const { isQueuedNow: _, ...rollout } = current
+  if (isWaiting(record) && rollout.versionId === undefined) return undefined
+  return { ...record, rollout: { ...rollout, queued: action, ...(isNow ? { isQueuedNow: true } : {}) } }
 }

@@ -11,9 +11,11 @@ import {
 import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import type { DeploymentServiceDeps } from './deployment-deps.ts'
-import { versionToRun } from './candidates.ts'
-import { present, recordDeployment } from './rollout-end.ts'
+import { versionToRun } from './planning/candidates.ts'
+import { isOpenNow, opensAt, readRules } from '../environments/environment-rules.ts'
+import { createEnvironmentStore } from '../../storage/stores/environment-store.ts'
+import { present, recordDeployment } from './deployment-change.ts'
+import { beforeOf, isWaiting, type RolloutRecorder, withoutWaiting } from './waiting-rollout.ts'
 
 /** A rollout to store; the worker carries it out. */
 export interface NewRollout {
@@ -30,61 +32,104 @@ export interface NewRollout {
   readonly startedBy: string
   /** Undefined: the service itself. */
   readonly context: RequestContext | undefined
+  /** Whether it takes a version out of the environment, and does not wait for a window. */
+  readonly isNow?: boolean
+  /** Why the service begins it. */
+  readonly because?: string
 }
 
-/** Stores a rollout in its transaction. Throws `CONFLICT` when one is in progress. */
-export async function beginRollout(
-  deps: Pick<DeploymentServiceDeps, 'audit' | 'events' | 'now'>,
-  tx: Tx,
-  request: NewRollout,
-): Promise<void> {
-  const { key, id, action, versionId, checkpoint, from, branch, fingerprint, startedBy, context } = request
+/**
+ * Stores a rollout in its transaction. A deployment outside of the windows of its environment waits for one. A rollout that
+ * never waits replaces one that does. Throws `CONFLICT` when another one is in progress.
+ */
+export async function beginRollout(deps: RolloutRecorder, tx: Tx, request: NewRollout): Promise<void> {
+  const { key, id, context } = request
   const deployments = createDeploymentStore(tx)
-  const known = await deployments.find(key)
-  if (known?.rollout) throw rolloutInProgress(known)
+  const found = await deployments.find(key)
+  if (found?.rollout && !(isWaiting(found) && !mayWait(request))) throw rolloutInProgress(found)
+  const known = found && (await withoutWaiting(deps, tx, { record: found, reason: `replaced by ${id}`, context }))
   const now = deps.now()
+  const rules = await readRules(createEnvironmentStore(tx), key.environment)
+  const waits = mayWait(request) && !isOpenNow(rules, now)
+  const before = known ?? { ...key, updatedAt: now.toISOString(), state: 'none', revision: 0 }
+  if (!(await deployments.save(recordOf(request, { before, waits, now }))))
+    throw new DomainError('CONFLICT', 'the deployment was changed at the same time')
+  await recordBegin(deps, tx, { request, before, opening: waits ? { at: opensAt(rules, now) } : undefined })
+}
+
+function mayWait({ action, isNow = false }: NewRollout): boolean {
+  return action === 'deploy' && !isNow
+}
+
+interface Begin {
+  /** The deployment as it is. */
+  readonly before: DeploymentRecord
+  readonly waits: boolean
+  readonly now: Date
+}
+
+/** The deployment with its new rollout. While that waits, the guard of what runs is kept. */
+function recordOf(request: NewRollout, { before, waits, now }: Begin): DeploymentRecord {
+  const { id, action, versionId, checkpoint, from, branch, fingerprint, startedBy, context, because } = request
+  const { reason, guard, ...kept } = before
   const rollout: Rollout = {
     id,
     action,
-    phase: 'validating',
+    phase: waits ? 'waiting_for_window' : 'validating',
     checkpoint,
     startedBy,
     phaseSinceMs: now.getTime(),
-    ...present({ versionId, from, branch, fingerprint, requestId: context?.requestId }),
+    ...present({ versionId, from, branch, fingerprint, requestId: context?.requestId, because }),
+    ...(waits ? { before: beforeOf(kept, reason) } : {}),
   }
-  const at = { updatedAt: now.toISOString() }
-  const { reason: _, ...kept }: DeploymentRecord = known ?? { ...key, ...at, state: 'none', revision: 0 }
-  const record: DeploymentRecord = {
+  return {
     ...kept,
-    ...at,
-    state: 'rolling_out',
+    updatedAt: now.toISOString(),
+    state: waits ? 'waiting_for_window' : 'rolling_out',
     rollout,
+    ...present({ guard: waits ? guard : undefined }),
     ...(versionId === undefined ? {} : { desiredVersionId: versionId }),
   }
-  if (!(await deployments.save(record)))
-    throw new DomainError('CONFLICT', 'the deployment was changed at the same time')
-  const started = { outcome: 'running' as const, startedBy, startedAt: now.toISOString() }
-  const asked = { action, versionId, runningVersionId: known?.runningVersionId }
+}
+
+interface Begun {
+  readonly request: NewRollout
+  readonly before: DeploymentRecord
+  /** When the window opens that it waits for; undefined: it does not wait. */
+  readonly opening: { readonly at: string | null } | undefined
+}
+
+async function recordBegin(deps: RolloutRecorder, tx: Tx, { request, before, opening }: Begun): Promise<void> {
+  const { key, id, action, versionId, startedBy, context, because } = request
+  const { runningVersionId } = before
+  const started = { outcome: 'running' as const, startedBy, startedAt: deps.now().toISOString() }
+  const asked = { action, versionId, runningVersionId }
   const wanted = await versionToRun({ versions: createVersionStore(tx) }, key, asked)
   const shown = present({ versionId: wanted })
   await createDeploymentHistoryStore(tx).insert({ ...key, id, action, ...started, ...shown })
   await recordDeployment(deps, tx, {
     key,
-    event: 'started',
+    event: opening ? 'held' : 'started',
     action,
     context,
     outcome: 'begun',
     data: {
       rollout_id: id,
       version_id: wanted ?? null,
-      running_version_id: known?.runningVersionId ?? null,
+      running_version_id: runningVersionId ?? null,
       started_by: startedBy,
+      ...(opening ? { opens_at: opening.at } : {}),
+      ...(because === undefined ? {} : { reason: because }),
     },
   })
 }
 
 /** The error for a deployment whose rollout has not ended. */
 export function rolloutInProgress({ definitionId, environment, rollout }: DeploymentRecord): DomainError {
+  if (rollout && isWaiting({ rollout })) {
+    const message = `a rollout of ${definitionId} in ${environment} waits for a window: override the window, or cancel the rollout with a rollback`
+    return new DomainError('CONFLICT', message)
+  }
   const phase = rollout ? ` (${rollout.action}, ${rollout.phase})` : ''
   const message = `a rollout of ${definitionId} in ${environment} is in progress${phase}: wait until it has ended`
   return new DomainError('CONFLICT', message, { retryAfterS: 5 })

@@ -14,6 +14,7 @@ import type { CheckpointRoots } from '../../streaming/checkpoint/location.ts'
 import type { Supervisor } from '../../streaming/supervision/supervisor.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { EnvironmentRules } from '../environments/environment-rules.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import type { Logger } from '../logger.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
@@ -74,6 +75,8 @@ export interface PlanDeps {
   readonly checkpointIo: FileIO
   readonly roots: () => CheckpointRoots
   readonly settings: (environment: RunEnvironment) => Promise<DeploymentSettings>
+  /** The rules of an environment; in a transaction, use `readRules`. */
+  readonly rules: (environment: RunEnvironment) => Promise<EnvironmentRules>
   readonly compile: (request: CompileRequest) => Promise<CompiledForEnvironment>
   readonly newId: IdSource
   readonly now: () => Date

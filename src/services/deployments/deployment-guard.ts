@@ -4,6 +4,7 @@ import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { PipelineOwners } from '../pipelines/pipeline-deps.ts'
 import { rolloutInProgress } from './begin-rollout.ts'
+import { isWaiting, stateWithout } from './waiting-rollout.ts'
 
 /** Keeps users from starting, stopping and deleting pipelines that a deployment or its rollout needs. */
 export const deploymentGuard: PipelineOwners = {
@@ -14,19 +15,24 @@ export const deploymentGuard: PipelineOwners = {
   },
   async requireStoppable(tx, id) {
     const record = await createDeploymentStore(tx).findByPipeline(id)
-    if (record?.rollout) throw rolloutInProgress(record)
+    if (isRollingOut(record)) throw rolloutInProgress(record)
   },
   async requireDeletable(tx, id) {
     const record = await createDeploymentStore(tx).findByPipeline(id)
-    if (record?.rollout) throw rolloutInProgress(record)
+    if (isRollingOut(record)) throw rolloutInProgress(record)
     const owner = await ownerOf(tx, id)
     if (owner) throw owned(owner, id, 'undeploy it first')
   },
 }
 
+/** A rollout that waits for a window has not touched the pipeline yet. */
+function isRollingOut(record: DeploymentRecord | undefined): record is DeploymentRecord {
+  return record?.rollout !== undefined && !isWaiting(record)
+}
+
 async function ownerOf(tx: Tx, pipelineId: string): Promise<DeploymentRecord | undefined> {
   const record = await createDeploymentStore(tx).findByPipeline(pipelineId)
-  return record?.state === 'none' ? undefined : record
+  return record === undefined || stateWithout(record) === 'none' ? undefined : record
 }
 
 /** During a rollout neither the old nor the new pipeline may be live, but their sinks are in use. */

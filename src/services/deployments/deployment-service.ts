@@ -8,6 +8,7 @@ import type {
   DeployRequest,
   ListDeploymentHistoryQuery,
   ListDeploymentsQuery,
+  OverrideWindowRequest,
   RollbackDeploymentRequest,
 } from '../../schemas/deployments.ts'
 import {
@@ -17,14 +18,16 @@ import {
   type DeploymentRecord,
   placeKey,
 } from '../../storage/stores/deployments/deployment-store.ts'
+import type { Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
 import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import { opensAt } from '../environments/environment-rules.ts'
 import { requireDefinition } from '../lifecycle/definition-service.ts'
 import { keyPage, type ListPage, toListPage } from '../paging/paging.ts'
 import { beginRollout, rolloutInProgress } from './begin-rollout.ts'
-import { candidateAmong, candidateOf, settingsHash } from './candidates.ts'
+import { candidateAmong, candidateOf, settingsHash } from './planning/candidates.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'
-import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
+import { type DeploymentPlan, isLive, planDeployment } from './planning/deployment-plan.ts'
 import {
   type DeploymentAnswer,
   type DeploymentHistoryView,
@@ -33,7 +36,9 @@ import {
   historyView,
   planView,
 } from './deployment-views.ts'
-import { recordDeployment } from './rollout-end.ts'
+import { recordDeployment } from './deployment-change.ts'
+import { cancelWaiting, isWaiting, overrideWaiting } from './waiting-rollout.ts'
+import { guardedUntil } from './rollback-guard.ts'
 import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 
 /** A change of a deployment, as requested. */
@@ -56,6 +61,8 @@ export interface DeploymentService {
    * during a rollout or when there is nothing to do it with, `UNPROCESSABLE` with the problems by node, `PLAN_STALE`.
    */
   change(action: DeploymentAction, change: DeploymentRequest, context: RequestContext): Promise<DeploymentAnswer>
+  /** Begins a rollout that waits for a window. Throws `NOT_FOUND`, `CONFLICT` when none waits. */
+  overrideWindow(definitionId: string, request: OverrideWindowRequest, context: RequestContext): Promise<DeploymentView>
 }
 
 /** Deployments over the state database. */
@@ -83,6 +90,12 @@ export function createDeploymentService(deps: DeploymentServiceDeps): Deployment
       return toListPage(rows, page.limit, { key: ({ id }) => id, view: historyView })
     },
     change: (action, change, context) => changeDeployment(deps, { action, ...change, context }),
+    async overrideWindow(definitionId, { environment, reason, rollout_id: rolloutId }, context) {
+      const key = { definitionId, environment }
+      await requireDefinition(deps.stores, definitionId)
+      await overrideWaiting(deps, { key, reason, rolloutId, context })
+      return answerOf(deps, key)
+    },
   }
 }
 
@@ -108,10 +121,8 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   const known = await deps.deployments.find(key)
   requireRollout(known, request)
   if (known?.rollout) {
-    const isAbort = action === 'rollback' && request.dry_run !== true && known.rollout.phase === 'watching'
-    if (!isAbort) throw rolloutInProgress(known)
-    await abortRollout(deps, known.rollout.id, { key, context })
-    return answerOf(deps, key)
+    if (await undoRollout(deps, known.rollout, { key, ...change })) return answerOf(deps, key)
+    if (!isWaiting(known) || action !== 'undeploy') throw rolloutInProgress(known)
   }
   const id = deps.newId('dep')
   const { from, into_branch: branch, checkpoint = 'continue' } = request
@@ -137,13 +148,29 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   return answerOf(deps, key)
 }
 
+/** Undoes a rollout that waits or is watched, if that is asked for; false if not. */
+async function undoRollout(
+  deps: DeploymentServiceDeps,
+  rollout: Rollout,
+  { key, action, request, context }: Change & { readonly key: DeploymentKey },
+): Promise<boolean> {
+  if (action !== 'rollback' || request.dry_run === true || !UNDONE_IN.includes(rollout.phase)) return false
+  if (isWaiting({ rollout })) await cancelWaiting(deps, rollout, { key, context })
+  else await abortRollout(deps, rollout.id, { key, context })
+  return true
+}
+
+/** The phases in which a rollback undoes the rollout itself. */
+const UNDONE_IN: readonly RolloutPhase[] = ['waiting_for_window', 'watching']
+
 /** Refuses to roll back anything else than the rollout that is asked for. */
 function requireRollout(
   known: DeploymentRecord | undefined,
   { rollout_id: id }: Pick<RollbackDeploymentRequest, 'rollout_id'>,
 ): void {
-  if (id === undefined || (known?.rollout?.id === id && known.rollout.phase === 'watching')) return
-  throw new DomainError('CONFLICT', `the rollout ${id} is not being watched any more: nothing was rolled back`)
+  if (id === undefined || (known?.rollout?.id === id && UNDONE_IN.includes(known.rollout.phase))) return
+  const message = `the rollout ${id} is not being watched any more, and does not wait for a window: nothing was rolled back`
+  throw new DomainError('CONFLICT', message)
 }
 
 function requireFresh({ checkpoint, from, into_branch: branch }: DeploymentRequest['request']): void {
@@ -293,5 +320,23 @@ async function viewOf(
   const candidate = await candidateAmong(deps.stores, place, { newest, runningVersionId })
   const settings = deployment ? settingsHash(await deps.settings(place.environment)) : ''
   const pipeline = deployment?.pipelineId === undefined ? undefined : await deps.pipelines.find(deployment.pipelineId)
-  return deploymentView({ place, now: { newestVersionId: candidate?.id ?? null, settings }, pipeline })
+  const now = { newestVersionId: candidate?.id ?? null, settings }
+  return deploymentView({ place, now, pipeline, ...(await timesOf(deps, deployment)) })
+}
+
+/** When a rollout that waits can begin, and until when a deployment may be rolled back by itself. */
+async function timesOf(
+  deps: DeploymentServiceDeps,
+  deployment: DeploymentRecord | undefined,
+): Promise<{ readonly opensAt: string | null; readonly guardedUntil: string | null }> {
+  const guard = deployment?.guard
+  const waits = deployment?.rollout?.phase === 'waiting_for_window'
+  if (deployment === undefined || (guard === undefined && !waits)) return { opensAt: null, guardedUntil: null }
+  const rules = await deps.rules(deployment.environment)
+  const nowMs = deps.now().getTime()
+  const untilMs = guard === undefined || rules.rollbackIf === null ? 0 : guardedUntil(guard, rules.rollbackIf)
+  return {
+    opensAt: waits ? opensAt(rules, deps.now()) : null,
+    guardedUntil: untilMs > nowMs ? new Date(untilMs).toISOString() : null,
+  }
 }

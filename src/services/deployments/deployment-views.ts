@@ -7,7 +7,7 @@ import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { describeOffset, isStart } from '../../streaming/source/offset.ts'
-import type { DeploymentPlan } from './deployment-plan.ts'
+import type { DeploymentPlan } from './planning/deployment-plan.ts'
 
 export type DeploymentView = Wire<typeof deployment>
 export type DeploymentAnswer = Wire<typeof deploymentAnswer>
@@ -19,10 +19,13 @@ export interface DeploymentNow {
   readonly place: DeploymentPlace
   readonly now: DeploymentBasis
   readonly pipeline: PipelineRecord | undefined
+  /** When the window opens that the rollout waits for. */
+  readonly opensAt: string | null
+  readonly guardedUntil: string | null
 }
 
 /** A deployment as the API shows it, with its state as it is now. */
-export function deploymentView({ place, now, pipeline }: DeploymentNow): DeploymentView {
+export function deploymentView({ place, now, pipeline, opensAt, guardedUntil }: DeploymentNow): DeploymentView {
   const { definitionId, environment, deployment: record } = place
   const { state, reason } = deploymentStateOf({
     recorded: record?.state ?? 'none',
@@ -38,7 +41,8 @@ export function deploymentView({ place, now, pipeline }: DeploymentNow): Deploym
     state,
     reason: reason ?? null,
     newest_version_id: now.newestVersionId,
-    rollout: rolloutView(record?.rollout),
+    rollout: rolloutView(record?.rollout, opensAt),
+    guarded_until: guardedUntil,
   }
 }
 
@@ -51,10 +55,11 @@ function versionsView(record: DeploymentRecord | undefined) {
   }
 }
 
-function rolloutView(rollout: Rollout | undefined): DeploymentView['rollout'] {
+function rolloutView(rollout: Rollout | undefined, opensAt: string | null): DeploymentView['rollout'] {
   if (rollout === undefined) return null
-  const { id, action, phase, phaseSinceMs } = rollout
-  return { id, action, phase, since: new Date(phaseSinceMs).toISOString() }
+  const { id, action, phase, phaseSinceMs, startedBy, override = null } = rollout
+  const since = new Date(phaseSinceMs).toISOString()
+  return { id, action, phase, since, started_by: startedBy, opens_at: opensAt, override }
 }
 
 /** A plan as the API shows it. */
@@ -129,5 +134,6 @@ export function historyView(entry: DeploymentHistoryRecord): DeploymentHistoryVi
     started_by: entry.startedBy,
     started_at: entry.startedAt,
     ended_at: entry.endedAt ?? null,
+    override: entry.override ?? null,
   }
 }

@@ -7,8 +7,8 @@ import { fenceSink } from '../../streaming/sink/fence.ts'
 import { readSinkState } from '../../streaming/sink/progress.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
-import { readOldProgress } from './old-progress.ts'
-import { feedOffset } from './sink-feeds.ts'
+import { readOldProgress } from './planning/old-progress.ts'
+import { feedOffset } from './planning/sink-feeds.ts'
 
 type HandoverDeps = Pick<RolloutDeps, 'catalog' | 'checkpointIo'>
 

@@ -1,7 +1,12 @@
-import { versionToRun } from './candidates.ts'
+import { versionToRun } from './planning/candidates.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
-import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
+import type {
+  DeploymentGuard,
+  PlannedRun,
+  Rollout,
+  RolloutPhase,
+} from '../../storage/stores/deployments/rollout-record.ts'
 import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
@@ -9,13 +14,16 @@ import { describePipelineError, PipelineStopped } from '../../streaming/pipeline
 import { type CheckedStart, checkStart } from '../../streaming/run/start-checks.ts'
 import { stampOf } from '../../streaming/recovery/recover.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
-import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
+import { type DeploymentPlan, isLive, planDeployment } from './planning/deployment-plan.ts'
 import { carryOffsets, hasRowsInSink } from './handover.ts'
-import { endRollout, type RollingOut, saveHeld } from './rollout-end.ts'
+import { type RollingOut, saveHeld } from './deployment-change.ts'
+import { guardOf } from './rollback-guard.ts'
+import { endRollout } from './rollout-end.ts'
 import { deletePipeline, restorePipeline, writePipeline } from './rollout-pipelines.ts'
+import { beginWhenOpen } from './waiting-rollout.ts'
 
-/** What to do after a step: the next one at once, the same one again later, or nothing more. */
-export type StepResult = 'next' | 'wait' | 'done'
+/** What to do after a step: the next one at once, the same one again soon, nothing for now, or nothing more. */
+export type StepResult = 'next' | 'wait' | 'leave' | 'done'
 
 type Step = (deps: RolloutDeps, record: RollingOut) => Promise<StepResult>
 
@@ -32,6 +40,7 @@ export function takeStep(deps: RolloutDeps, record: RollingOut): Promise<StepRes
 }
 
 const STEPS: Readonly<Record<RolloutPhase, Step>> = {
+  waiting_for_window: async (deps, record) => ((await beginWhenOpen(deps, record)) ? 'next' : 'leave'),
   validating: validate,
   stopping: stopOld,
   starting: startNew,
@@ -248,7 +257,8 @@ function failureOf({ state, error }: PipelineRecord): string | undefined {
 
 async function succeed(deps: RolloutDeps, record: RollingOut, planned: PlannedRun): Promise<StepResult> {
   const replaced = replacedBy(record, planned.pipeline)
-  await deps.inTransaction((tx) => endSucceeded(deps, tx, { record, pipeline: planned.pipeline }))
+  const guard = guardOf(record, planned, deps.now())
+  await deps.inTransaction((tx) => endSucceeded(deps, tx, { record, pipeline: planned.pipeline, guard }))
   if (replaced) await deps.unpin(replaced)
   return 'done'
 }
@@ -261,10 +271,11 @@ function replacedBy({ rollout: { previous } }: RollingOut, { id }: PipelineRecor
 interface Success {
   readonly record: RollingOut
   readonly pipeline: PipelineRecord
+  readonly guard?: DeploymentGuard | undefined
 }
 
-async function endSucceeded(deps: RolloutDeps, tx: Tx, { record, pipeline }: Success): Promise<void> {
-  const { action, startedBy } = record.rollout
+async function endSucceeded(deps: RolloutDeps, tx: Tx, { record, pipeline, guard }: Success): Promise<void> {
+  const { action } = record.rollout
   const replaced = replacedBy(record, pipeline)
   if (replaced) await deletePipeline(deps, tx, replaced)
   await endRollout(deps, tx, {
@@ -274,8 +285,13 @@ async function endSucceeded(deps: RolloutDeps, tx: Tx, { record, pipeline }: Suc
     desiredVersionId: pipeline.versionId,
     runningVersionId: pipeline.versionId,
     pipelineId: pipeline.id,
-    reason: action === 'rollback' ? `rolled back by ${startedBy}` : undefined,
+    reason: action === 'rollback' ? rollbackReason(record.rollout) : undefined,
+    guard,
   })
+}
+
+function rollbackReason({ startedBy, because }: Rollout): string {
+  return because === undefined ? `rolled back by ${startedBy}` : `rolled back by itself: ${because}`
 }
 
 /** Undoes a rollout: the new pipeline is stopped before the old one is restored. */

@@ -8,8 +8,10 @@ import {
   placeKey,
 } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LeaseTimes } from '../../streaming/supervision/supervisor.ts'
+import type { RunEnvironment } from '../../domain/environments.ts'
+import { isOpenNow } from '../environments/environment-rules.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
-import { type RollingOut, Superseded } from './rollout-end.ts'
+import { type RollingOut, Superseded } from './deployment-change.ts'
 import { takeStep } from './rollout-steps.ts'
 
 export interface RolloutWorkerDeps extends Omit<RolloutDeps, 'instanceId' | 'stopRequests'> {
@@ -80,7 +82,7 @@ class Worker implements RolloutWorker {
     const untilMs = nowMs + this.#lease.ms
     await deployments.renew({ owner: instance.id, untilMs }, nowMs)
     const alive = await instance.alive()
-    for (const record of rollouts) {
+    for (const record of await this.#ready(rollouts)) {
       const key = placeKey(record)
       if (this.#active.has(key) || this.#stopping.signal.aborted) continue
       const owner = record.leaseOwner
@@ -93,6 +95,19 @@ class Worker implements RolloutWorker {
     }
   }
 
+  /** The rollouts that do not wait for a window. */
+  async #ready(rollouts: readonly DeploymentRecord[]): Promise<readonly DeploymentRecord[]> {
+    const { now, rules } = this.#deps
+    const waiting = rollouts.filter(({ rollout }) => rollout?.phase === 'waiting_for_window')
+    const open = new Set<RunEnvironment>()
+    for (const environment of new Set(waiting.map((record) => record.environment))) {
+      if (isOpenNow(await rules(environment), now())) open.add(environment)
+    }
+    return rollouts.filter(
+      ({ rollout, environment }) => rollout?.phase !== 'waiting_for_window' || open.has(environment),
+    )
+  }
+
   /** Takes steps until the rollout has ended, or this process has lost it. */
   async #carryOut(key: DeploymentKey): Promise<void> {
     let failures = 0
@@ -102,6 +117,7 @@ class Worker implements RolloutWorker {
         if (!isHeld(record, this.#deps.instance.id)) return
         const result = await takeStep(this.#stepDeps, record)
         failures = 0
+        if (result === 'leave') return
         if (result === 'wait') await sleep(this.#deps.pollMs ?? POLL_MS, this.#stopping.signal)
       } catch (error) {
         if (error instanceof Superseded) continue

@@ -14,6 +14,8 @@ import { type ResolvedGraph, resolveParameters } from '../../streaming/graph/par
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
+import { DEFAULT_APPROVAL_RULE } from '../../domain/approvals.ts'
+import { DEFAULT_SETTINGS, type EnvironmentRules, needsApproval, readRules, requireRules } from './environment-rules.ts'
 
 export interface EnvironmentServiceDeps {
   /** For reading; changes create their own store in a transaction. */
@@ -33,10 +35,12 @@ export interface EnvironmentService {
   /** All of them, development first; secrets as `env:NAME`. */
   list(): Promise<readonly EnvironmentView[]>
   get(environment: RunEnvironment): Promise<Versioned<EnvironmentView>>
+  /** The rules for moves and deployments; in a transaction, use `readRules`. */
+  rules(environment: RunEnvironment): Promise<EnvironmentRules>
   /**
-   * Changes the given members; `parameters` and `writes` are replaced, members of `defaults` one by one. Throws
-   * `PRECONDITION_FAILED`, and `UNPROCESSABLE` for a variable that parameters must not read or a `checkpoint_root` outside
-   * of the warehouse and `LOCKHOUSE_HOME`.
+   * Changes the given members, which are replaced; members of `defaults` one by one. Throws `PRECONDITION_FAILED`, and
+   * `UNPROCESSABLE` for a variable that parameters must not read, a `checkpoint_root` outside of the warehouse and
+   * `LOCKHOUSE_HOME`, or rules that mean nothing.
    */
   update(
     environment: RunEnvironment,
@@ -49,20 +53,6 @@ export interface EnvironmentService {
   resolveForDisplay(graph: PipelineGraph, parameters: ParameterValues): ResolvedGraph
 }
 
-/** Settings of an environment that was never changed. */
-const DEFAULT_SETTINGS: EnvironmentSettings = {
-  parameters: {},
-  writes: ['*'],
-  deploy: 'manual',
-  defaults: {
-    trigger_interval: '5 seconds',
-    checkpoint_root: 'checkpoints',
-    max_files_per_batch: 1000,
-    max_bytes_per_batch: 2 ** 30,
-    engine: 'embedded',
-  },
-}
-
 /** Settings of environments in the state database. */
 export function createEnvironmentService(deps: EnvironmentServiceDeps): EnvironmentService {
   const { store, secretOf } = deps
@@ -72,6 +62,7 @@ export function createEnvironmentService(deps: EnvironmentServiceDeps): Environm
       return RUN_ENVIRONMENTS.map((environment) => viewOf(environment, stored.get(environment)))
     },
     get: async (environment) => versioned(viewOf(environment, await store.find(environment))),
+    rules: (environment) => readRules(store, environment),
     update: (environment, change, changeRequest) => update(deps, environment, { change, changeRequest }),
     resolve: (graph, parameters) => resolveParameters(graph, { parameters, secretOf }),
     resolveForDisplay: (graph, parameters) =>
@@ -85,12 +76,13 @@ async function update(
   { change, changeRequest }: { readonly change: SetEnvironmentRequest; readonly changeRequest: ChangeRequest },
 ): Promise<Versioned<EnvironmentView>> {
   requireReadable(change.parameters ?? {}, deps.secretOf)
+  requireRules(environment, change, deps.now())
   await requireCheckpointRoot(change.defaults?.checkpoint_root, deps.roots)
   return deps.inTransaction(async (tx) => {
     const store = createEnvironmentStore(tx)
     const old = await store.find(environment)
     requireVersion(changeRequest.precondition, old?.revision ?? 0)
-    const before = old?.settings ?? DEFAULT_SETTINGS
+    const before = { ...DEFAULT_SETTINGS, ...old?.settings }
     const record: EnvironmentRecord = {
       environment,
       settings: merged(before, change),
@@ -114,6 +106,9 @@ function merged(before: EnvironmentSettings, change: SetEnvironmentRequest): Env
     writes: change.writes ?? before.writes,
     deploy: change.deploy ?? before.deploy,
     defaults: mergedDefaults(before.defaults, change.defaults ?? {}),
+    approvals: change.approvals === undefined ? before.approvals : change.approvals,
+    windows: change.windows ?? before.windows,
+    rollback_if: change.rollback_if === undefined ? before.rollback_if : change.rollback_if,
   }
 }
 
@@ -166,8 +161,10 @@ function isReadable(variable: string, secretOf: EnvironmentServiceDeps['secretOf
 }
 
 function viewOf(environment: RunEnvironment, record: EnvironmentRecord | undefined): EnvironmentView {
-  const { settings = DEFAULT_SETTINGS, revision = 0, updatedAt = null } = record ?? {}
-  return { environment, ...settings, revision, updated_at: updatedAt }
+  const { revision = 0, updatedAt = null } = record ?? {}
+  const settings = { ...DEFAULT_SETTINGS, ...record?.settings }
+  const approvals = needsApproval(environment) ? (settings.approvals ?? DEFAULT_APPROVAL_RULE) : null
+  return { environment, ...settings, approvals, revision, updated_at: updatedAt }
 }
 
 function versioned(value: EnvironmentView): Versioned<EnvironmentView> {

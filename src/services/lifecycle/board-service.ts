@@ -1,10 +1,16 @@
 import type { Environment } from '../../domain/environments.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { ApprovalSummary } from '../../storage/stores/approvals/approval-store.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { requireDefinition } from './definition-service.ts'
 import { keyPage, toListPage } from '../paging/paging.ts'
-import { type DefinitionView, definitionView, type VersionSummaryView, versionSummaryView } from './lifecycle-views.ts'
+import {
+  type DefinitionView,
+  definitionView,
+  statusOf,
+  type VersionSummaryView,
+  versionSummaryView,
+} from './lifecycle-views.ts'
 
 /** The versions of a definition in one environment. */
 export interface BoardCell {
@@ -63,6 +69,7 @@ function pendingMoveView(request: ApprovalSummary) {
     version: request.version,
     from_environment: request.fromEnvironment,
     to_environment: request.toEnvironment,
+    status: statusOf(request),
     requested_by: request.requestedBy,
     requested_at: request.requestedAt,
   }

@@ -1,8 +1,8 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import type { CommentRecord } from '../../storage/stores/comment-store.ts'
+import type { CommentRecord } from '../../storage/stores/approvals/comment-store.ts'
 import { createLifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
-import { approvalNotFound } from './approval-decision.ts'
+import { approvalNotFound } from './approval-steps.ts'
 import { keyPage, toListPage } from '../paging/paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 

@@ -20,7 +20,8 @@ export interface LifecycleDeps {
 
 /** One change, for the audit log and the event log. */
 export interface LifecycleChange {
-  readonly context: RequestContext
+  /** Undefined: the service itself. */
+  readonly context: RequestContext | undefined
   readonly action: `${string}.${string}`
   readonly event: EventType
   readonly objectType: 'definition' | 'version' | 'approval'
@@ -38,6 +39,14 @@ export async function recordChange(
   change: LifecycleChange,
 ): Promise<void> {
   const { context, action, event: type, objectType, objectId, data, details } = change
-  await audit.record(tx, { ...context, action, objectType, objectId, details: { ...data, ...details } })
+  await audit.record(tx, {
+    caller: context?.caller,
+    requestId: context?.requestId,
+    channel: context ? context.channel : 'system',
+    action,
+    objectType,
+    objectId,
+    details: { ...data, ...details },
+  })
   await events.append(tx, { type, objectType, objectId, data })
 }

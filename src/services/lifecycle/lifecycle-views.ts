@@ -1,7 +1,9 @@
+import type { ApprovalStatus } from '../../domain/approvals.ts'
 import { diffGraphs } from '../../domain/graph-diff.ts'
-import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { ApprovalSummary } from '../../storage/stores/approvals/approval-store.ts'
 import type { DefinitionRecord } from '../../storage/stores/definition-store.ts'
 import type { VersionRecord, VersionSummary } from '../../storage/stores/version-store.ts'
+import type { ApprovalProgress } from './approval-progress.ts'
 
 /** A definition as the API returns it. */
 export function definitionView(definition: DefinitionRecord) {
@@ -38,7 +40,7 @@ export function versionView(version: VersionRecord) {
 }
 
 /** An approval request without snapshot and diff. */
-export function approvalView(request: ApprovalSummary) {
+export function approvalView(request: ApprovalSummary, progress: ApprovalProgress) {
   const decision = request.status === 'pending' ? undefined : request
   return {
     id: request.id,
@@ -48,14 +50,24 @@ export function approvalView(request: ApprovalSummary) {
     version: request.version,
     from_environment: request.fromEnvironment,
     to_environment: request.toEnvironment,
-    status: request.status,
+    status: statusOf(request),
+    approvals_given: progress.given.filter(({ counts }) => counts).length,
+    approvals_required: progress.required,
+    opens_at: progress.opensAt,
+    expires_at: progress.expiresAt,
     requested_by: request.requestedBy,
     requested_at: request.requestedAt,
     decided_by: decision?.decidedBy ?? null,
     decided_at: decision?.decidedAt ?? null,
     reason: decision?.reason ?? null,
+    override: decision?.override ?? null,
     content_hash: request.contentHash,
   }
+}
+
+/** The status of a request as the API shows it. */
+export function statusOf(request: ApprovalSummary): ApprovalStatus {
+  return request.status === 'pending' && request.waitingSince !== undefined ? 'waiting_for_window' : request.status
 }
 
 const NOTHING = { nodes: [], edges: [] }
@@ -74,10 +86,10 @@ function compared({ id, version, environment, contentHash }: VersionSummary) {
   return { id, version, environment, content_hash: contentHash }
 }
 
-/** What every Auditor may see of a request: all but the text of the decision. */
-export function approvalEventData(request: ApprovalSummary) {
-  const { id: _, reason: __, content_hash: ___, ...data } = approvalView(request)
-  return data
+/** What every Auditor may see of a request: all but the texts of decisions. */
+export function approvalEventData(request: ApprovalSummary, progress: ApprovalProgress) {
+  const { id: _, reason: __, content_hash: ___, override, ...data } = approvalView(request, progress)
+  return { ...data, overridden_by: override?.by ?? null }
 }
 
 export type DefinitionView = ReturnType<typeof definitionView>

@@ -1,11 +1,13 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Environment, nextStep, type Transition, transitionsFrom } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { NewApproval } from '../../storage/stores/approval-store.ts'
+import type { NewApproval } from '../../storage/stores/approvals/approval-store.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { VersionRecord } from '../../storage/stores/version-store.ts'
+import { type EnvironmentRules, isOpenNow } from '../environments/environment-rules.ts'
+import { type ProgressDeps, progressOf, rulesOfRequest } from './approval-progress.ts'
 import { requireDefinition } from './definition-service.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import { approvalEventData, type ApprovalView, approvalView, type VersionView, versionView } from './lifecycle-views.ts'
@@ -17,7 +19,7 @@ export interface VersionKey {
   readonly versionId: string
 }
 
-/** A promotion moves the version, or opens the approval request that the move requires. */
+/** A promotion moves the version, or opens a request that needs approvals, or waits for a window. */
 export type PromotionOutcome =
   | { readonly kind: 'moved'; readonly version: VersionView }
   | { readonly kind: 'requested'; readonly approval: ApprovalView }
@@ -30,15 +32,23 @@ export interface PromotionService {
   withdraw(transition: 'demote' | 'retire', key: VersionKey, context: RequestContext): Promise<VersionView>
 }
 
+export interface PromotionDeps extends LifecycleDeps, ProgressDeps {}
+
 /** Transitions over the state database. */
-export function createPromotionService(deps: LifecycleDeps): PromotionService {
+export function createPromotionService(deps: PromotionDeps): PromotionService {
   return {
     promote: (key, context) =>
       deps.inTransaction(async (tx) => {
         const { step, version, stores } = await findStep(tx, 'promote', key)
         const work = { tx, stores, version, to: step.to, context, transition: 'promote' } as const
-        if (step.kind === 'direct') return { kind: 'moved', version: versionView(await move(deps, work)) }
-        return { kind: 'requested', approval: approvalView(await request(deps, work)) }
+        const rules = await rulesOfRequest(stores, { toEnvironment: step.to })
+        if (step.kind === 'direct' && isOpenNow(rules, deps.now())) {
+          return { kind: 'moved', version: versionView(await move(deps, work)) }
+        }
+        return {
+          kind: 'requested',
+          approval: await request(deps, { ...work, rules, isDirect: step.kind === 'direct' }),
+        }
       }),
     withdraw: (transition, key, context) =>
       deps.inTransaction(async (tx) => {
@@ -87,10 +97,17 @@ async function move(deps: LifecycleDeps, work: TransitionWork): Promise<VersionR
   return { ...version, environment: to, updatedAt: now }
 }
 
+interface RequestWork extends TransitionWork {
+  readonly rules: EnvironmentRules
+  /** Whether it needs no approval, and only waits for a window. */
+  readonly isDirect: boolean
+}
+
 /** Opens an approval request with a snapshot of the version; the version does not move. */
-async function request(deps: LifecycleDeps, work: TransitionWork): Promise<NewApproval> {
-  const { tx, stores, version, to, context } = work
+async function request(deps: PromotionDeps, work: RequestWork): Promise<ApprovalView> {
+  const { tx, stores, version, to, context, rules, isDirect } = work
   const definition = await requireDefinition(stores, version.definitionId)
+  const requestedAt = deps.now().toISOString()
   const approval: NewApproval = {
     id: deps.newId('pr'),
     definitionId: definition.id,
@@ -101,25 +118,27 @@ async function request(deps: LifecycleDeps, work: TransitionWork): Promise<NewAp
     toEnvironment: to,
     status: 'pending',
     requestedBy: context.caller.user,
-    requestedAt: deps.now().toISOString(),
+    requestedAt,
     contentHash: version.contentHash,
     snapshot: version,
+    ...(isDirect ? { waitingSince: requestedAt } : {}),
   }
   try {
     await stores.approvals.insert(approval)
   } catch (error) {
     throw isUniqueViolation(error) ? approvalPending(version) : error
   }
+  const progress = progressOf(deps, approval, { rules, votes: [] })
   await recordChange(deps, tx, {
     context,
     action: 'approval.request',
-    event: 'approval.requested',
+    event: isDirect ? 'approval.held' : 'approval.requested',
     objectType: 'approval',
     objectId: approval.id,
-    data: approvalEventData(approval),
+    data: approvalEventData(approval, progress),
     details: { content_hash: approval.contentHash },
   })
-  return approval
+  return approvalView(approval, progress)
 }
 
 function approvalPending({ version }: VersionRecord, requestId?: string): DomainError {

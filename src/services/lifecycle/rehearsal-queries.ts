@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
-import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { ApprovalSummary } from '../../storage/stores/approvals/approval-store.ts'
 import type { DeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'

@@ -1,11 +1,11 @@
 import { initial } from './0001-initial.ts'
 import { governance } from './0002-governance.ts'
-import { lifecycle } from './0003-lifecycle.ts'
+import { lifecycle } from './lifecycle/0003-lifecycle.ts'
 import { streaming } from './0004-streaming.ts'
 import { agent } from './0005-agent.ts'
 import { notebooks } from './notebooks/0006-notebooks.ts'
 import { notebookHandovers } from './notebooks/0007-notebook-handovers.ts'
-import { environments } from './0008-environments.ts'
+import { environments } from './lifecycle/0008-environments.ts'
 import { healthIndex } from './0009-health-index.ts'
 import { policies } from './0010-policies.ts'
 import { operationGroups } from './0011-operation-groups.ts'
@@ -22,6 +22,7 @@ import { signedAlerts } from './alerts/0021-signed-alerts.ts'
 import { toldConditions } from './alerts/0022-told-conditions.ts'
 import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import { equalityDeletes } from './0024-equality-deletes.ts'
+import { approvalRules } from './lifecycle/0025-approval-rules.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -50,4 +51,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [22, toldConditions],
   [23, pendingConditions],
   [24, equalityDeletes],
+  [25, approvalRules],
 ])

@@ -1,17 +1,21 @@
 import type { Kysely } from 'kysely'
 
-import { type ApprovalStore, createApprovalStore } from './approval-store.ts'
-import { type CommentStore, createCommentStore } from './comment-store.ts'
+import { type ApprovalStore, createApprovalStore } from './approvals/approval-store.ts'
+import { type CommentStore, createCommentStore } from './approvals/comment-store.ts'
 import { createDefinitionStore, type DefinitionStore } from './definition-store.ts'
 import type { StateTables } from '../schema.ts'
 import { createVersionStore, type VersionStore } from './version-store.ts'
+import { createVoteStore, type VoteStore } from './approvals/vote-store.ts'
+import { createEnvironmentStore, type EnvironmentStore } from './environment-store.ts'
 
 /** The stores that a lifecycle change uses together. */
 export interface LifecycleStores {
   readonly definitions: DefinitionStore
   readonly versions: VersionStore
   readonly approvals: ApprovalStore
+  readonly votes: VoteStore
   readonly comments: CommentStore
+  readonly environments: EnvironmentStore
 }
 
 /** All of them over the database, or over one transaction. */
@@ -20,6 +24,8 @@ export function createLifecycleStores(db: Kysely<StateTables>): LifecycleStores 
     definitions: createDefinitionStore(db),
     versions: createVersionStore(db),
     approvals: createApprovalStore(db),
+    votes: createVoteStore(db),
     comments: createCommentStore(db),
+    environments: createEnvironmentStore(db),
   }
 }

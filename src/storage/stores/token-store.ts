@@ -37,6 +37,8 @@ export interface TokenStore {
   revoke(id: string, revokedAt: string): Promise<boolean>
   /** Revokes the tokens of a notebook, and returns those that were not revoked before. */
   revokeOfNotebook(notebook: TokensOfNotebook, revokedAt: string): Promise<readonly TokenRecord[]>
+  /** The users with a valid token of a role, in the order of their names. */
+  usersWith(role: string, now: string, limit: number): Promise<readonly string[]>
   /** Whether no token was ever created. */
   isEmpty(): Promise<boolean>
 }
@@ -70,6 +72,13 @@ export function createTokenStore(db: Kysely<StateTables>): TokenStore {
       const valid = update.where('user_id', '=', user).where('revoked_at', 'is', null)
       const ended = except === undefined ? valid : valid.where('id', '<>', except)
       return (await ended.returningAll().execute()).map(fromRow)
+    },
+    async usersWith(role, now, limit) {
+      const query = db.selectFrom('tokens').select('user_id').distinct().where('role', '=', role)
+      const valid = query
+        .where('revoked_at', 'is', null)
+        .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+      return (await valid.orderBy('user_id').limit(limit).execute()).map(({ user_id: user }) => user)
     },
     async isEmpty() {
       return (await db.selectFrom('tokens').select('id').limit(1).executeTakeFirst()) === undefined

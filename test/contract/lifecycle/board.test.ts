@@ -44,6 +44,7 @@ for (const kind of stateKinds) {
           version: 1,
           from_environment: 'qa',
           to_environment: 'uat',
+          status: 'pending',
           requested_by: 'ed',
           requested_at: expect.any(String),
         },

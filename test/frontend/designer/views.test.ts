@@ -159,6 +159,7 @@ describe('the board', () => {
     version: 1,
     from_environment: 'qa' as const,
     to_environment: 'uat' as const,
+    status: 'pending' as const,
     requested_by: 'ed',
     requested_at: '2026-01-01T00:00:00.000Z',
   }

@@ -48,6 +48,8 @@ const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['lockhouse tables register sales.orders', /NO_SUCH_NAMESPACE/],
   ['lockhouse operations cancel', /has ended: it is succeeded/],
   ['lockhouse definitions rollback', /no other version has run in qa before/],
+  ['lockhouse approvals override-window', /is already approved/],
+  ['lockhouse definitions override-window', /does not wait for a window/],
   ['lockhouse definitions retire', /is in qa and cannot retire/],
   ['curl -H "$AUTH" -X POST $API/notebook/start', /notebooks need a Kubernetes cluster; none is configured/],
   ['curl -X PUT … db.internal', /catalog database did not respond/],

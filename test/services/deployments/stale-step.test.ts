@@ -1,7 +1,7 @@
 import { Kysely } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RolloutDeps } from '../../../src/services/deployments/deployment-deps.ts'
-import { Superseded } from '../../../src/services/deployments/rollout-end.ts'
+import { Superseded } from '../../../src/services/deployments/deployment-change.ts'
 import { takeStep } from '../../../src/services/deployments/rollout-steps.ts'
 import type { StateTables } from '../../../src/storage/schema.ts'
 import { createDeploymentStore } from '../../../src/storage/stores/deployments/deployment-store.ts'

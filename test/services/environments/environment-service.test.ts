@@ -18,6 +18,9 @@ const DEFAULTS = {
   engine: 'embedded',
 }
 
+const NEEDS_APPROVAL = ['uat', 'production']
+const ONE_APPROVAL = { required: 1, forbid_self: false, expires_after: null }
+
 describe('environments', () => {
   it('have defaults until they are changed', async () => {
     const { status, body } = await service.get('/api/environments')
@@ -29,6 +32,9 @@ describe('environments', () => {
         writes: ['*'],
         deploy: 'manual',
         defaults: DEFAULTS,
+        approvals: NEEDS_APPROVAL.includes(environment) ? ONE_APPROVAL : null,
+        windows: [],
+        rollback_if: null,
         revision: 0,
         updated_at: null,
       })),

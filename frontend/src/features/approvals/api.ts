@@ -105,6 +105,8 @@ export type Decision =
   | { readonly kind: 'approve'; readonly comment: string }
   | { readonly kind: 'reject'; readonly reason: string }
   | { readonly kind: 'withdraw' }
+  /** Does not wait for the window. */
+  | { readonly kind: 'override'; readonly reason: string }
 
 /** Ends a pending request; with a tag only if it is still what was seen (412 otherwise). */
 export function decide(id: string, decision: Decision, tag: string | null): Promise<ApprovalRequest> {
@@ -116,6 +118,8 @@ export function decide(id: string, decision: Decision, tag: string | null): Prom
     }
     case 'reject':
       return api.post(`${pathOf(id)}/reject`, { reason: decision.reason.trim() }, options)
+    case 'override':
+      return api.post(`${pathOf(id)}/override-window`, { reason: decision.reason.trim() }, options)
     default:
       return api.del(pathOf(id), options)
   }

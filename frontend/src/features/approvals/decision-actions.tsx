@@ -7,7 +7,7 @@ import { useCan, useMe } from '../../api/session.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
 import { decide, type Decision } from './api.ts'
 import { DecisionDialog } from './decision-dialogs.tsx'
-import type { RequestView } from './request-view.ts'
+import { isOpen, type RequestView } from './request-view.ts'
 import { Notice } from '../../components/status/notice.tsx'
 
 const strings = approvalStrings.decide
@@ -23,7 +23,7 @@ interface DecisionActionsProps {
   readonly onProblem: (problem: DecisionProblem | undefined) => void
 }
 
-/** What the reader may do with a pending request. */
+/** What the reader may do with an open request. */
 export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) {
   const client = useQueryClient()
   const me = useMe()
@@ -48,19 +48,21 @@ export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) 
     setKind(next)
   }
   const isPending = view.status === 'pending'
+  const mayApprove = isPending && view.may_decide?.except.every(({ user }) => user !== me?.user)
   return (
     <>
-      {isPending && view.requested_by === me?.user ? (
+      {isOpen(view) && view.requested_by === me?.user ? (
         <Button variant="default" onClick={() => open('withdraw')}>
           {strings.withdraw}
         </Button>
       ) : undefined}
-      {isPending && isLead ? (
+      {isOpen(view) && isLead ? (
         <>
           <Button variant="default" onClick={() => open('reject')}>
             {strings.reject}
           </Button>
-          <Button onClick={() => open('approve')}>{strings.approve}</Button>
+          {mayApprove ? <Button onClick={() => open('approve')}>{strings.approve}</Button> : undefined}
+          {isPending ? undefined : <Button onClick={() => open('override')}>{strings.override}</Button>}
         </>
       ) : undefined}
       <DecisionDialog

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
 import type { Decision } from './api.ts'
-import type { RequestView } from './request-view.ts'
+import { missingApprovals, type RequestView } from './request-view.ts'
 
 interface DecisionDialogProps {
   readonly view: RequestView
@@ -23,6 +23,7 @@ export function DecisionDialog({ view, kind, isBusy, error, onClose, onDecide }:
       <ApproveDialog {...common} opened={kind === 'approve'} />
       <RejectDialog {...common} opened={kind === 'reject'} />
       <WithdrawDialog {...common} opened={kind === 'withdraw'} />
+      <OverrideDialog {...common} opened={kind === 'override'} />
     </>
   )
 }
@@ -40,12 +41,13 @@ function ApproveDialog({ view, onDecide, ...dialog }: OneDialogProps) {
   const strings = approvalStrings.approveDialog
   const [comment, setComment] = useState('')
   const { from_environment: from, to_environment: to, diff } = view
+  const missing = missingApprovals(view)
   const replaced = diff.from === null ? [] : [strings.replaces(diff.from.version, to)]
   return (
     <ConfirmDialog
       {...dialog}
       title={strings.title(view.definition_name, view.version)}
-      consequences={[strings.text(from, to), ...replaced]}
+      consequences={missing > 1 ? [strings.more(missing - 1, to)] : [strings.text(from, to), ...replaced]}
       confirmLabel={strings.confirm(to)}
       onConfirm={() => onDecide({ kind: 'approve', comment })}
     >
@@ -75,6 +77,33 @@ function RejectDialog({ view, onDecide, ...dialog }: OneDialogProps) {
       confirmDisabled={reason.trim() === ''}
       destructive
       onConfirm={() => onDecide({ kind: 'reject', reason })}
+    >
+      <Textarea
+        label={strings.reason}
+        description={strings.reasonHelp}
+        required
+        autosize
+        minRows={2}
+        maxRows={8}
+        data-autofocus
+        value={reason}
+        onChange={({ currentTarget }) => setReason(currentTarget.value)}
+      />
+    </ConfirmDialog>
+  )
+}
+
+function OverrideDialog({ view, onDecide, ...dialog }: OneDialogProps) {
+  const strings = approvalStrings.overrideDialog
+  const [reason, setReason] = useState('')
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={strings.title(view.definition_name, view.version)}
+      consequences={[strings.text(view.to_environment)]}
+      confirmLabel={strings.confirm}
+      confirmDisabled={reason.trim() === ''}
+      onConfirm={() => onDecide({ kind: 'override', reason })}
     >
       <Textarea
         label={strings.reason}

@@ -1,8 +1,14 @@
 import type { ApprovalStatus } from '../../../../src/domain/approvals.ts'
 import type { ApprovalRequest, LogEvent } from '../../api/types.ts'
 
-/** An approval request from the event log, which every role can read: without reason and comments. */
-export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash'> & { readonly isWithdrawn: boolean }
+type Progress = 'approvals_given' | 'approvals_required' | 'opens_at' | 'expires_at'
+
+/**
+ * An approval request from the event log, which every role can read: without reason and comments. Events of earlier
+ * versions of the service lack the progress.
+ */
+export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash' | 'override' | Progress> &
+  Partial<Pick<ApprovalRequest, Progress>> & { readonly isWithdrawn: boolean }
 
 /** Requests by ID after some events. Events about other objects are ignored. */
 export function followRequests(

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { useCan, useMe } from '../../api/session.ts'
+import { ApprovalFacts, Fact } from './approval-facts.tsx'
 import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
-import type { RequestView } from './request-view.ts'
+import { missingApprovals, type RequestView } from './request-view.ts'
 import classes from './approvals.module.css'
 
 const strings = approvalStrings.facts
@@ -25,9 +25,10 @@ export function RequestFacts({ view }: { readonly view: RequestView }) {
         <Fact name={strings.requestedAt}>
           <RelativeTime at={view.requested_at} />
         </Fact>
-        {view.decided_by === null ? undefined : (
+        <ApprovalFacts view={view} />
+        {view.decided_at === null ? undefined : (
           <>
-            <Fact name={strings.decidedBy}>{view.decided_by}</Fact>
+            <Fact name={strings.decidedBy}>{view.decided_by ?? strings.service}</Fact>
             <Fact name={strings.decidedAt}>
               <RelativeTime at={view.decided_at} />
             </Fact>
@@ -54,24 +55,16 @@ export function RequestFacts({ view }: { readonly view: RequestView }) {
   )
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  )
-}
-
 /** What the user can do about the request, in one line. */
 function Hint({ view }: { readonly view: RequestView }) {
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')
+  if (view.status === 'waiting_for_window') return <p className={classes.hint}>{approvalStrings.decide.waits}</p>
   if (view.status !== 'pending') return undefined
   const { decide } = approvalStrings
   const own = view.requested_by === me?.user ? [decide.own] : []
   const lines = isLead
-    ? [decide.hint(view.to_environment), ...own]
+    ? [decide.hint(view.to_environment, missingApprovals(view)), ...own]
     : [decide.leadOnly, ...(own.length > 0 ? [decide.canWithdraw] : [])]
   return <p className={classes.hint}>{lines.join(' ')}</p>
 }

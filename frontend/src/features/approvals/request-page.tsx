@@ -17,7 +17,7 @@ import { DeploymentSection } from './deployment/deployment-section.tsx'
 import { RehearsalSection } from './deployment/rehearsal-section.tsx'
 import { RequestFacts } from './request-facts.tsx'
 import { RequestStatus } from './request-status.tsx'
-import { type RequestView, viewOfDetail, viewOfKnown } from './request-view.ts'
+import { isOpen, type RequestView, viewOfDetail, viewOfKnown } from './request-view.ts'
 import { SnapshotSection } from './snapshot-section.tsx'
 import classes from './approvals.module.css'
 
@@ -103,7 +103,7 @@ function LoadedRequest({ view, tag, detail }: LoadedRequestProps) {
         <RequestFacts view={view} />
         <div className={classes.sections}>
           <ChangeSection view={view} selected={node} onSelect={select} />
-          {hasRest && detail?.status === 'pending' && (
+          {hasRest && detail !== undefined && isOpen(detail) && (
             <DeploymentSection
               deploys={detail.deploys}
               unavailable={detail.deploys_unavailable}
@@ -111,7 +111,7 @@ function LoadedRequest({ view, tag, detail }: LoadedRequestProps) {
               request={view}
             />
           )}
-          {hasRest && view.status === 'pending' && (detail !== undefined || view.requested_by === me?.user) && (
+          {hasRest && isOpen(view) && (detail !== undefined || view.requested_by === me?.user) && (
             <RehearsalSection request={view} />
           )}
         </div>

@@ -6,6 +6,7 @@ type ShownStatus = ApprovalStatus | 'withdrawn'
 
 const TONES: Readonly<Record<ShownStatus, StatusTone>> = {
   pending: 'active',
+  waiting_for_window: 'warn',
   approved: 'ok',
   rejected: 'bad',
   withdrawn: 'idle',

@@ -6,6 +6,13 @@ import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import type { KnownRequest } from './known-requests.ts'
 import { RequestStatus } from './request-status.tsx'
+import { progressOf } from './request-view.ts'
+
+/** How many of the approvals that a request needs it has. */
+function progressText(request: KnownRequest): string | undefined {
+  const progress = progressOf(request)
+  return progress && strings.facts.progress(progress.given, progress.required)
+}
 
 const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
@@ -23,8 +30,16 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
     id: 'status',
     header: strings.columns.status,
     value: ({ status }) => status,
-    width: '104px',
+    width: '148px',
     cell: (request) => <RequestStatus request={request} />,
+  },
+  {
+    id: 'approvals',
+    header: strings.columns.approvals,
+    value: (request) => progressText(request) ?? null,
+    width: '92px',
+    cell: (request) => progressText(request) ?? strings.none,
+    hideOnPhone: true,
   },
   {
     id: 'move',

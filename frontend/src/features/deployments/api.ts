@@ -10,13 +10,17 @@ const KEY = ['deployments'] as const
 export const MAX_SHOWN = 500
 const ROLLOUT_POLL_MS = 1000
 
+function isRollingOut({ rollout }: Deployment): boolean {
+  return rollout !== null && rollout.phase !== 'waiting_for_window'
+}
+
 /** The deployments of one definition, by environment; asked again every second during a rollout. */
 export const definitionDeploymentsQuery = (definitionId: string) =>
   queryOptions({
     queryKey: [...KEY, 'definition', definitionId],
     queryFn: ({ signal }) =>
       api.get<Deployment[]>('/api/deployments', { query: { definition_id: definitionId }, signal }),
-    refetchInterval: ({ state }) => (state.data?.some(({ rollout }) => rollout !== null) ? ROLLOUT_POLL_MS : false),
+    refetchInterval: ({ state }) => (state.data?.some(isRollingOut) ? ROLLOUT_POLL_MS : false),
   })
 
 /** The deployments in one environment, at most {@link MAX_SHOWN}. */
@@ -76,6 +80,15 @@ export type Basis = { readonly plan_id: string } | { readonly rollout_id: string
 /** Carries out a change. */
 export function applyChange(change: DeploymentChange, basis: Basis): Promise<Deployment> {
   return api.post<DeploymentAnswer>(pathOf(change), { ...bodyOf(change), ...basis })
+}
+
+/** Begins a rollout that waits for a window. */
+export function overrideWindow(
+  { definition_id: id, environment, rollout }: Deployment,
+  reason: string,
+): Promise<Deployment> {
+  const body = { environment, reason: reason.trim(), ...(rollout === null ? {} : { rollout_id: rollout.id }) }
+  return api.post(`/api/pipeline-defs/${encodeURIComponent(id)}/override-window`, body)
 }
 
 /**

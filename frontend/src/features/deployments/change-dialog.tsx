@@ -19,11 +19,13 @@ interface ChangeDialogProps {
   readonly change: DeploymentChange
   /** The rollout in progress that the change undoes, which has no preview. */
   readonly rolloutId: string | undefined
+  /** Whether that rollout waits for a window, so that it is cancelled. */
+  readonly isWaiting: boolean
   readonly onClose: () => void
 }
 
 /** Previews a change of a deployment, and carries it out when it is confirmed. */
-export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialogProps) {
+export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: ChangeDialogProps) {
   const client = useQueryClient()
   const [checkpoint, setCheckpoint] = useState<RowsChoice>()
   const [choice, setChoice] = useState(NO_START_CHOICE)
@@ -32,11 +34,12 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
   const change = changeOf(asked, { checkpoint, from, branch: requestedBranch(settled) })
   const isReady = from !== 'incomplete' && settled === choice
   const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined && isReady })
+  const isCancelled = isWaiting && rolloutId !== undefined
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: (basis: Basis) => applyChange(change, basis),
     onSuccess: () => {
       void refreshDeployments(client)
-      notifications.show({ message: words.begun[change.action] })
+      notifications.show({ message: isCancelled ? words.cancelled : words.begun[change.action] })
       onClose()
     },
   })
@@ -44,7 +47,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
     reset()
     void preview.refetch()
   }
-  const action = deploymentStrings.actions[change.action]
+  const action = isCancelled ? deploymentStrings.cancelRollout : deploymentStrings.actions[change.action]
   const basis = basisOf(
     rolloutId,
     !isReady || preview.isFetching || hasCode(error, 'PLAN_STALE') ? undefined : preview.data?.plan_id,
@@ -58,7 +61,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
       closeButtonProps={{ 'aria-label': common.close }}
     >
       <Stack gap="sm">
-        {rolloutId !== undefined && <Text size="sm">{words.abort}</Text>}
+        {rolloutId !== undefined && <Text size="sm">{isCancelled ? words.cancelWaiting : words.abort}</Text>}
         {isReady && <Preview preview={preview} change={change} onChoose={setCheckpoint} />}
         {asked.action === 'deploy' && (
           <StartFromFields

@@ -5,6 +5,7 @@ import { deploymentStrings as words } from '../../strings/deployments.ts'
 const TONES: Readonly<Record<Deployment['state'], StatusTone>> = {
   none: 'idle',
   out_of_date: 'warn',
+  waiting_for_window: 'warn',
   rolling_out: 'active',
   in_sync: 'ok',
   rolled_back: 'warn',

@@ -15,6 +15,7 @@ import { definitionDeploymentsQuery, type DeploymentChange, deploymentHistoryQue
 import { ChangeDialog } from './change-dialog.tsx'
 import { DeploymentState } from './deployment-state.tsx'
 import { HistoryList } from './history-list.tsx'
+import { OverrideDialog } from './override-dialog.tsx'
 import classes from './deployments.module.css'
 
 interface DeploymentsSectionProps {
@@ -27,11 +28,18 @@ interface DeploymentsSectionProps {
 interface Asked {
   readonly change: DeploymentChange
   readonly rolloutId: string | undefined
+  readonly isWaiting: boolean
+}
+
+/** Whether the rollout waits for a window, and has changed nothing yet. */
+function isWaiting({ rollout }: Deployment): boolean {
+  return rollout?.phase === 'waiting_for_window'
 }
 
 /** What runs of a definition in each environment, with the changes that the user may make, and their history. */
 export function DeploymentsSection({ definitionId, versions, runningOf }: DeploymentsSectionProps) {
   const [asked, setAsked] = useState<Asked>()
+  const [overridden, setOverridden] = useState<Deployment>()
   useLiveDeployments()
   const { data, error, refetch } = useQuery(definitionDeploymentsQuery(definitionId))
   const { data: history = [] } = useQuery(deploymentHistoryQuery(definitionId))
@@ -55,14 +63,17 @@ export function DeploymentsSection({ definitionId, versions, runningOf }: Deploy
             onAsk={(action) =>
               setAsked({
                 change: { definitionId, environment: deployment.environment, action },
-                rolloutId: deployment.rollout?.id,
+                rolloutId: action === 'rollback' ? deployment.rollout?.id : undefined,
+                isWaiting: isWaiting(deployment),
               })
             }
+            onOverride={() => setOverridden(deployment)}
           />
         ))}
       </ul>
       <HistoryList history={history} numberOf={numberOf} />
       {asked && <ChangeDialog {...asked} onClose={() => setAsked(undefined)} />}
+      {overridden && <OverrideDialog deployment={overridden} onClose={() => setOverridden(undefined)} />}
     </section>
   )
 }
@@ -104,11 +115,12 @@ interface DeploymentCardProps {
   /** Whether there is a version to roll back to. */
   readonly hasEarlier: boolean
   readonly onAsk: (action: DeploymentAction) => void
+  readonly onOverride: () => void
 }
 
 function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProps) {
   const { deployment, newest } = props
-  const { environment, state, reason, rollout, running_version_id: runs, pipeline_id: pipeline } = deployment
+  const { environment, state, reason, running_version_id: runs, pipeline_id: pipeline } = deployment
   return (
     <li className={classes.card}>
       <div className={classes.head}>
@@ -120,11 +132,7 @@ function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProp
         {startedByHand > 0 && <>. {words.startedByHand(startedByHand)}</>}
         {newest !== undefined && newest !== running && <>. {words.newest(newest)}</>}
       </p>
-      {rollout && (
-        <p role="status">
-          {phaseOf(rollout.phase)} <RelativeTime at={rollout.since} />
-        </p>
-      )}
+      <RolloutState deployment={deployment} />
       {reason !== null && <p className={classes.dimmed}>{reason}</p>}
       {pipeline !== null && runs !== null && (
         <p>
@@ -144,12 +152,37 @@ function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProp
   )
 }
 
+/** What the rollout does or waits for, and until when the deployment may be rolled back automatically. */
+function RolloutState({ deployment: { rollout, guarded_until: guarded } }: { readonly deployment: Deployment }) {
+  return (
+    <>
+      {rollout && (
+        <p role="status">
+          {phaseOf(rollout.phase)} <RelativeTime at={rollout.opens_at ?? rollout.since} />
+        </p>
+      )}
+      {rollout?.override && (
+        <p className={classes.dimmed}>{words.override.by(rollout.override.by, rollout.override.reason)}</p>
+      )}
+      {guarded !== null && (
+        <p className={classes.dimmed}>
+          {words.guarded} <RelativeTime at={guarded} />
+        </p>
+      )}
+    </>
+  )
+}
+
 function phaseOf(phase: string): string {
   return Object.entries(words.phases).find(([name]) => name === phase)?.[1] ?? phase
 }
 
-function Actions({ deployment, newest, hasEarlier, onAsk }: Omit<DeploymentCardProps, 'running' | 'startedByHand'>) {
+type ActionsProps = Omit<DeploymentCardProps, 'running' | 'startedByHand'>
+
+function Actions({ deployment, newest, hasEarlier, onAsk, onOverride }: ActionsProps) {
   const { environment } = deployment
+  const waits = isWaiting(deployment)
+  const isLead = useCan('LeadDataEngineer')
   const needed = minRoleIn(environment)
   const mayChange = useCan(needed)
   const actions = actionsOf(deployment, hasEarlier)
@@ -158,7 +191,7 @@ function Actions({ deployment, newest, hasEarlier, onAsk }: Omit<DeploymentCardP
   return (
     <div className={classes.actions}>
       {actions.map((action) => {
-        const label = action === 'deploy' ? words.deployVersion(newest) : words.actions[action]
+        const label = labelOf(action, { newest, waits })
         return (
           <Button
             key={action}
@@ -171,15 +204,31 @@ function Actions({ deployment, newest, hasEarlier, onAsk }: Omit<DeploymentCardP
           </Button>
         )
       })}
+      {waits && isLead && (
+        <Button size="compact-sm" aria-label={words.actionIn(words.override.confirm, environment)} onClick={onOverride}>
+          {words.override.confirm}
+        </Button>
+      )}
     </div>
   )
 }
 
-/** The changes that make sense now; a rollout can be undone while its new pipeline is watched. */
+interface Labelled {
+  readonly newest: number | undefined
+  readonly waits: boolean
+}
+
+function labelOf(action: DeploymentAction, { newest, waits }: Labelled): string {
+  if (action === 'deploy') return words.deployVersion(newest)
+  return action === 'rollback' && waits ? words.cancelRollout : words.actions[action]
+}
+
+/** The changes that make sense now; a rollout can be undone while it waits, or while its new pipeline is watched. */
 function actionsOf(
   { state, rollout, newest_version_id: newest }: Deployment,
   hasEarlier: boolean,
 ): readonly DeploymentAction[] {
+  if (rollout?.phase === 'waiting_for_window') return ['rollback', 'undeploy']
   if (rollout) return rollout.phase === 'watching' && rollout.action !== 'rollback' ? ['rollback'] : []
   const deploy: readonly DeploymentAction[] = newest !== null && state !== 'in_sync' ? ['deploy'] : []
   return state === 'none' ? deploy : [...deploy, ...(hasEarlier ? (['rollback'] as const) : []), 'undeploy']

@@ -28,7 +28,7 @@ export function HistoryList({ history, numberOf }: HistoryListProps) {
 }
 
 function Entry({ entry, version }: { readonly entry: DeploymentHistory[number]; readonly version: string }) {
-  const { action, environment, outcome, reason, started_by: by, started_at: at } = entry
+  const { action, environment, outcome, reason, started_by: by, started_at: at, override } = entry
   return (
     <li>
       <strong>{words.line(deploymentStrings.actions[action], version, environment)}</strong>: {words.outcomes[outcome]}{' '}
@@ -36,6 +36,7 @@ function Entry({ entry, version }: { readonly entry: DeploymentHistory[number]; 
         {words.by(by)} <RelativeTime at={at} />
       </span>
       {reason !== null && <p className={classes.dimmed}>{reason}</p>}
+      {override && <p className={classes.dimmed}>{deploymentStrings.override.by(override.by, override.reason)}</p>}
     </li>
   )
 }

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core'
 import type { EnvironmentSettings } from '../../api/types.ts'
 import { Notice } from '../../components/status/notice.tsx'
-import { environmentForm, environmentStrings } from '../../strings/environments.ts'
+import { environmentForm, environmentRules, environmentStrings } from '../../strings/environments.ts'
 import { differences } from './form.ts'
 
 const words = environmentForm.conflict
@@ -9,6 +9,9 @@ const LABELS: Readonly<Record<string, string>> = {
   ...environmentStrings.fields,
   writes: environmentStrings.writes,
   deploy: environmentStrings.deploy,
+  approvals: environmentRules.approvals,
+  windows: environmentRules.windows,
+  rollback_if: environmentRules.rollback,
 }
 
 interface ConflictProps {

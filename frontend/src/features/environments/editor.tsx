@@ -33,10 +33,7 @@ export function EnvironmentEditor({ current, onClose }: EditorProps) {
     onRequest: (request) => {
       const change = changedMembers(base, request)
       if (change === undefined) return unchanged(onClose)
-      save.mutate(
-        { base, change },
-        { onError: (error) => form.setErrors(parameterErrors(error, form.values.parameters)) },
-      )
+      save.mutate({ base, change }, { onError: (error) => form.setErrors(fieldErrors(error, form.values.parameters)) })
     },
   })
   const reload = (keeps: boolean): void => {
@@ -91,14 +88,18 @@ function useSave(onClose: () => void) {
   })
 }
 
-/** The parameters that the service refuses, by the field of the form; the path of each is `parameters.<name>`. */
-function parameterErrors(error: unknown, rows: readonly ParameterRow[]): Readonly<Record<string, string>> {
+/** What the service refuses, by the field of the form; the path of a parameter is `parameters.<name>`. */
+function fieldErrors(error: unknown, rows: readonly ParameterRow[]): Readonly<Record<string, string>> {
   const errors = error instanceof ApiError ? error.errors : []
   const messages = new Map(errors.map(({ path, message }) => [path, message]))
-  return Object.fromEntries(
-    rows.flatMap(({ name }, index) => {
+  const rules = errors.flatMap(({ path, message }) =>
+    /^(approvals|windows|rollback_if)\b/.test(path) ? [[path.replace(/\.dates\.\d+$/, '.dates'), message]] : [],
+  )
+  return Object.fromEntries([
+    ...rules,
+    ...rows.flatMap(({ name }, index) => {
       const message = messages.get(`parameters.${name.trim()}`)
       return message === undefined ? [] : [[`parameters.${index}.value`, message]]
     }),
-  )
+  ])
 }

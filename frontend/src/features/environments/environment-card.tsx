@@ -4,10 +4,11 @@ import type { EnvironmentSettings } from '../../api/types.ts'
 import { EditIcon } from '../../components/icons.tsx'
 import { formatBytes, formatCount } from '../../strings/shared/units.ts'
 import { deploymentStrings } from '../../strings/deployments.ts'
-import { environments, environmentStrings as words } from '../../strings/environments.ts'
+import { environmentRules as rules, environments, environmentStrings as words } from '../../strings/environments.ts'
 import { RunningHere } from '../deployments/running-here.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { SECRET, typedValue } from './form.ts'
+import { approvalTexts, rollbackText, windowTexts } from './rule-words.ts'
 import classes from './environments.module.css'
 
 interface EnvironmentCardProps {
@@ -50,6 +51,15 @@ export function EnvironmentCard({ settings, onEdit }: EnvironmentCardProps) {
       <Part title={words.defaults}>
         <Defaults defaults={defaults} />
       </Part>
+      <Part title={rules.approvals}>
+        <Lines texts={approvalTexts(settings)} />
+      </Part>
+      <Part title={rules.windows}>
+        {settings.windows.length === 0 ? <p>{rules.noWindows}</p> : <Lines texts={windowTexts(settings)} />}
+      </Part>
+      <Part title={rules.rollback}>
+        <p>{rollbackText(settings)}</p>
+      </Part>
       <Part title={deploymentStrings.here.title}>
         <RunningHere environment={environment} />
       </Part>
@@ -73,6 +83,10 @@ function Part({ title, children }: { readonly title: string; readonly children: 
       {children}
     </div>
   )
+}
+
+function Lines({ texts }: { readonly texts: readonly string[] }) {
+  return texts.map((text) => <p key={text}>{text}</p>)
 }
 
 function Parameters({ parameters }: Pick<EnvironmentSettings, 'parameters'>) {

@@ -5,6 +5,7 @@ import { formatBytes } from '../../strings/shared/units.ts'
 import { environmentForm as words, environmentStrings } from '../../strings/environments.ts'
 import type { EnvironmentForm } from './form.ts'
 import { ParameterRows } from './parameter-rows.tsx'
+import { RuleFields } from './rule-fields.tsx'
 import classes from './environments.module.css'
 
 const MODES = ['manual', 'on_arrival'] as const
@@ -62,6 +63,7 @@ export function EnvironmentFields({ form }: { readonly form: UseFormReturnType<E
           />
         </div>
       </fieldset>
+      <RuleFields form={form} />
     </>
   )
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_APPROVAL_RULE } from '../../../../src/domain/approvals.ts'
 import type { EnvironmentSettings, SetEnvironmentRequest } from '../../api/types.ts'
 
 type ParameterValue = EnvironmentSettings['parameters'][string]
@@ -16,8 +17,39 @@ export interface ParameterRow extends TypedValue {
   readonly name: string
 }
 
+export type WindowKind = EnvironmentSettings['windows'][number]['kind']
+
+/** A window; `dates` has one date or range per line, and none for every date. */
+export interface WindowRow {
+  /** Of the row in the form. */
+  readonly id: number
+  readonly kind: WindowKind
+  readonly timezone: string
+  readonly days: readonly string[]
+  readonly from: string
+  readonly to: string
+  readonly dates: string
+}
+
+/** The rules for moves and deployments; empty texts are rules that are off. */
+export interface RuleForm {
+  readonly approvals: {
+    /** Whether moves need approvals at all. */
+    readonly on: boolean
+    readonly required: string
+    readonly forbid_self: boolean
+    readonly expires_after: string
+  }
+  readonly windows: readonly WindowRow[]
+  readonly rollback_if: {
+    readonly lag_over: string
+    readonly failed_batches: string
+    readonly within: string
+  }
+}
+
 /** The values of the form of an environment, named after the fields of the request; `writes` has one rule per line. */
-export interface EnvironmentForm {
+export interface EnvironmentForm extends RuleForm {
   readonly parameters: readonly ParameterRow[]
   readonly writes: string
   readonly deploy: EnvironmentSettings['deploy']
@@ -40,7 +72,8 @@ export function typedValue(value: ParameterValue): TypedValue {
 }
 
 /** The form for current settings. */
-export function toForm({ parameters, writes, deploy, defaults }: EnvironmentSettings): EnvironmentForm {
+export function toForm(settings: EnvironmentSettings): EnvironmentForm {
+  const { parameters, writes, deploy, defaults } = settings
   const { trigger_interval, checkpoint_root, max_files_per_batch: files, max_bytes_per_batch: bytes } = defaults
   return {
     parameters: Object.entries(parameters).map(([name, value], id) => ({ id, name, ...typedValue(value) })),
@@ -52,8 +85,22 @@ export function toForm({ parameters, writes, deploy, defaults }: EnvironmentSett
       max_files_per_batch: String(files),
       max_bytes_per_batch: String(bytes),
     },
+    ...toRules(settings),
   }
 }
+
+function toRules({ approvals, windows, rollback_if: rollbackIf }: EnvironmentSettings): RuleForm {
+  const { required, forbid_self, expires_after } = approvals ?? DEFAULT_APPROVAL_RULE
+  const { lag_over, failed_batches, within } = rollbackIf ?? NO_ROLLBACK
+  return {
+    approvals: { on: approvals !== null, required: String(required), forbid_self, expires_after: expires_after ?? '' },
+    windows: windows.map(({ dates, ...window }, id) => ({ id, ...window, dates: (dates ?? []).join('\n') })),
+    rollback_if: { lag_over: lag_over ?? '', failed_batches: String(failed_batches ?? ''), within },
+  }
+}
+
+/** What the form shows for an environment without the rule. */
+const NO_ROLLBACK = { lag_over: null, failed_batches: null, within: '1 hour' }
 
 /** The rules in a text with one per line. */
 export function linesOf(text: string): string[] {
@@ -66,7 +113,7 @@ export function linesOf(text: string): string[] {
 /** The members of a request that differ from the settings; undefined when none does. */
 export function changedMembers(
   base: EnvironmentSettings,
-  { parameters, writes, deploy, defaults = {} }: SetEnvironmentRequest,
+  { parameters, writes, deploy, defaults = {}, ...rules }: SetEnvironmentRequest,
 ): SetEnvironmentRequest | undefined {
   const before: Readonly<Record<string, unknown>> = base.defaults
   const options = Object.entries(defaults).filter(([name, value]) => value !== before[name])
@@ -75,8 +122,23 @@ export function changedMembers(
     ...(writes === undefined || canonical(writes) === canonical(base.writes) ? {} : { writes }),
     ...(deploy === undefined || deploy === base.deploy ? {} : { deploy }),
     ...(options.length === 0 ? {} : { defaults: Object.fromEntries(options) }),
+    ...changedRules(base, rules),
   }
   return Object.keys(change).length === 0 ? undefined : change
+}
+
+type Rules = Pick<SetEnvironmentRequest, (typeof RULES)[number]>
+
+const RULES = ['approvals', 'windows', 'rollback_if'] as const
+
+function changedRules(base: EnvironmentSettings, rules: Rules): Rules {
+  const changed = RULES.filter((name) => rules[name] !== undefined && textOf(rules[name]) !== textOf(base[name]))
+  return Object.fromEntries(changed.map((name) => [name, rules[name]]))
+}
+
+/** A text that is the same for the same rules, whose members the service orders. */
+function textOf(rules: unknown): string {
+  return JSON.stringify(rules)
 }
 
 /** A text that is the same for the same members in any order. */
@@ -92,7 +154,7 @@ export interface Difference {
 
 /** Where two settings differ; members of `defaults` are named one by one. */
 export function differences(before: EnvironmentSettings, after: EnvironmentSettings): readonly Difference[] {
-  const { writes, deploy, defaults = {} } = changedMembers(before, after) ?? {}
+  const { writes, deploy, defaults = {}, ...rules } = changedMembers(before, after) ?? {}
   const changed = Object.keys({ ...before.parameters, ...after.parameters }).filter(
     (name) => before.parameters[name] !== after.parameters[name],
   )
@@ -100,6 +162,7 @@ export function differences(before: EnvironmentSettings, after: EnvironmentSetti
     ...(writes === undefined ? [] : ['writes']),
     ...(deploy === undefined ? [] : ['deploy']),
     ...Object.keys(defaults),
+    ...RULES.filter((name) => rules[name] !== undefined),
   ]
   return [
     ...changed.map((name): Difference => ({ kind: 'parameter', name })),
@@ -122,7 +185,15 @@ export function rebase(mine: EnvironmentForm, before: EnvironmentForm, after: En
       max_files_per_batch: option('max_files_per_batch'),
       max_bytes_per_batch: option('max_bytes_per_batch'),
     },
+    approvals: pickSame(mine.approvals, before.approvals, after.approvals),
+    windows: pickSame(mine.windows, before.windows, after.windows),
+    rollback_if: pickSame(mine.rollback_if, before.rollback_if, after.rollback_if),
   }
+}
+
+/** A rule as a whole: mine if I have changed it. */
+function pickSame<T>(own: T, old: T, now: T): T {
+  return textOf(own) === textOf(old) ? now : own
 }
 
 type Rows = readonly ParameterRow[]

@@ -1,17 +1,18 @@
 import type { SetEnvironmentRequest } from '../../api/types.ts'
 import { type AddProblem, formSchema, type FormSchema } from '../../components/form/form-schema.ts'
+import { WEEKDAYS as DAYS } from '../../../../src/domain/policies/calendar.ts'
 import { numberIn } from '../../components/form/number-in.ts'
 import { setEnvironmentRequest } from '../../components/form/schemas.ts'
 import { environmentForm } from '../../strings/environments.ts'
 import { formStrings } from '../../strings/shared/forms.ts'
-import { type EnvironmentForm, linesOf, type ParameterRow, SECRET } from './form.ts'
+import { type EnvironmentForm, linesOf, type ParameterRow, type RuleForm, SECRET, type WindowRow } from './form.ts'
 
 const words = environmentForm.problems
 
 /** Checks the form of an environment and makes a request with all of its members. */
 export const environmentSchema: FormSchema<EnvironmentForm, SetEnvironmentRequest> = formSchema(
   setEnvironmentRequest,
-  ({ parameters, writes, deploy, defaults }: EnvironmentForm, addProblem) => ({
+  ({ parameters, writes, deploy, defaults, ...rules }: EnvironmentForm, addProblem) => ({
     parameters: parametersOf(parameters, addProblem),
     writes: linesOf(writes),
     deploy,
@@ -21,8 +22,44 @@ export const environmentSchema: FormSchema<EnvironmentForm, SetEnvironmentReques
       max_files_per_batch: numberIn(defaults.max_files_per_batch) ?? '',
       max_bytes_per_batch: numberIn(defaults.max_bytes_per_batch) ?? '',
     },
+    ...rulesOf(rules, addProblem),
   }),
 )
+
+function rulesOf({ approvals, windows, rollback_if: rollback }: RuleForm, addProblem: AddProblem): object {
+  const failedBatches = numberIn(rollback.failed_batches) ?? null
+  const lagOver = textIn(rollback.lag_over)
+  const isOff = failedBatches === null && lagOver === null
+  const approved = {
+    required: numberIn(approvals.required) ?? '',
+    forbid_self: approvals.forbid_self,
+    expires_after: textIn(approvals.expires_after),
+  }
+  return {
+    ...(approvals.on ? { approvals: approved } : {}),
+    windows: windows.map((row, index) => windowOf(row, (message) => addProblem(`windows.${index}.dates`, message))),
+    rollback_if: isOff ? null : { lag_over: lagOver, failed_batches: failedBatches, within: rollback.within.trim() },
+  }
+}
+
+function windowOf({ kind, timezone, days, from, to, dates }: WindowRow, addDateProblem: (message: string) => void) {
+  const lines = linesOf(dates)
+  if (lines.some((line) => !DATES.test(line))) addDateProblem(words.dates)
+  return {
+    kind,
+    timezone: timezone.trim(),
+    days: DAYS.filter((day) => days.includes(day)),
+    from,
+    to,
+    dates: lines.length === 0 ? null : lines,
+  }
+}
+
+const DATES = /^\d{4}-\d{2}-\d{2}(\/\d{4}-\d{2}-\d{2})?$/
+
+function textIn(text: string): string | null {
+  return text.trim() === '' ? null : text.trim()
+}
 
 /** The parameters of the rows; rows without a name and without a value are left out. */
 function parametersOf(rows: readonly ParameterRow[], addProblem: AddProblem): Record<string, unknown> {

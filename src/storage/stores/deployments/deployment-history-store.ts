@@ -6,6 +6,7 @@ import { fromColumn, toColumn } from '../../json-column.ts'
 import type { KeyPageRequest } from '../../key-page.ts'
 import { decodeOptional } from '../../nullable.ts'
 import type { DeploymentHistoryTable, StateTables } from '../../schema.ts'
+import type { WindowOverride } from '../window-override.ts'
 import type { DeploymentKey } from './deployment-store.ts'
 
 /** A deploy, undeploy or rollback, and how it ended. */
@@ -21,6 +22,8 @@ export interface DeploymentHistoryRecord extends DeploymentKey {
   readonly startedBy: string
   readonly startedAt: string
   readonly endedAt?: string
+  /** Who did not wait for the window. */
+  readonly override?: WindowOverride
 }
 
 /** What is known at the end of an action. */
@@ -33,6 +36,7 @@ export type DeploymentEnd = Pick<
 export interface DeploymentHistoryStore {
   insert(entry: DeploymentHistoryRecord): Promise<void>
   end(id: string, end: DeploymentEnd): Promise<void>
+  setOverride(id: string, override: WindowOverride): Promise<void>
   /** Newest first, one more than the limit when there are more; the key is the id. */
   list(
     place: { readonly definitionId: string; readonly environment?: RunEnvironment | undefined },
@@ -60,6 +64,10 @@ export function createDeploymentHistoryStore(db: Kysely<StateTables>): Deploymen
         ended_at: endedAt,
       }
       await db.updateTable('deployment_history').set(ended).where('id', '=', id).execute()
+    },
+    async setOverride(id, override) {
+      const update = db.updateTable('deployment_history').set({ override_json: toColumn(override) })
+      await update.where('id', '=', id).execute()
     },
     async list({ definitionId, environment }, { limit, after }) {
       const rows = await all(definitionId)
@@ -97,6 +105,7 @@ function toRow(entry: DeploymentHistoryRecord): DeploymentHistoryTable {
     started_by: entry.startedBy,
     started_at: entry.startedAt,
     ended_at: entry.endedAt ?? null,
+    override_json: toColumn(entry.override),
   }
 }
 
@@ -118,6 +127,7 @@ function fromRow(row: Selectable<DeploymentHistoryTable>): DeploymentHistoryReco
       parameters: fromColumn<Readonly<Record<string, string | number | boolean>>>(row.parameters_json),
       reason: row.reason,
       endedAt: row.ended_at,
+      override: fromColumn<WindowOverride>(row.override_json),
     }),
   }
 }

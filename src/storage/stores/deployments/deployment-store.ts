@@ -7,7 +7,7 @@ import type { KeyPageRequest } from '../../key-page.ts'
 import { decodeOptional } from '../../nullable.ts'
 import type { DeploymentsTable, StateTables } from '../../schema.ts'
 import type { Lease } from '../pipeline-store.ts'
-import type { Rollout } from './rollout-record.ts'
+import type { DeploymentGuard, Rollout } from './rollout-record.ts'
 
 /** A definition in an environment. */
 export interface DeploymentKey {
@@ -24,6 +24,8 @@ export interface DeploymentRecord extends DeploymentKey {
   readonly reason?: string
   readonly rollout?: Rollout
   readonly basis?: DeploymentBasis
+  /** Absent: it is never rolled back by itself. */
+  readonly guard?: DeploymentGuard
   /** 0: not stored yet. */
   readonly revision: number
   readonly updatedAt: string
@@ -48,6 +50,10 @@ export interface DeploymentStore {
   list(filter: DeploymentFilter, page: KeyPageRequest): Promise<readonly DeploymentPlace[]>
   /** Deployments whose rollout has not ended. */
   listRollouts(): Promise<readonly DeploymentRecord[]>
+  /** Deployments that may be rolled back by themselves. */
+  listGuarded(): Promise<readonly DeploymentRecord[]>
+  /** Ends the guard of a rollout; nothing when the deployment has another one. */
+  endGuard(record: DeploymentRecord): Promise<void>
   /** Those of a definition. */
   listOf(definitionId: string): Promise<readonly DeploymentRecord[]>
   /** The deployment that a pipeline belongs to, also as part of its rollout. */
@@ -82,6 +88,13 @@ export function createDeploymentStore(db: Kysely<StateTables>): DeploymentStore 
     async listRollouts() {
       const query = all().where('rollout_json', 'is not', null)
       return (await query.orderBy('updated_at').orderBy('definition_id').execute()).map(fromRow)
+    },
+    async listGuarded() {
+      return (await all().where('guard_json', 'is not', null).orderBy('definition_id').execute()).map(fromRow)
+    },
+    async endGuard({ definitionId, environment, guard }) {
+      const update = db.updateTable('deployments').set({ guard_json: null }).where('definition_id', '=', definitionId)
+      await update.where('environment', '=', environment).where('guard_json', '=', toColumn(guard)).execute()
     },
     async listOf(definitionId) {
       return (await all().where('definition_id', '=', definitionId).orderBy('environment').execute()).map(fromRow)
@@ -198,6 +211,7 @@ function toRow(record: DeploymentRecord): Omit<DeploymentsTable, 'lease_owner' |
     reason: record.reason ?? null,
     rollout_json: toColumn(record.rollout),
     basis_json: toColumn(record.basis),
+    guard_json: toColumn(record.guard),
     revision: record.revision + 1,
     updated_at: record.updatedAt,
   }
@@ -219,6 +233,7 @@ function fromRow(row: Selectable<DeploymentsTable>): DeploymentRecord {
       reason: row.reason,
       rollout: fromColumn<Rollout>(row.rollout_json),
       basis: fromColumn<DeploymentBasis>(row.basis_json),
+      guard: fromColumn<DeploymentGuard>(row.guard_json),
       leaseOwner: row.lease_owner,
       leaseUntilMs: row.lease_until_ms,
     }),

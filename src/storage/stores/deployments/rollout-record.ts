@@ -1,13 +1,45 @@
-import type { DeployCheckpoint, DeploymentAction } from '../../../domain/deployments.ts'
+import type { DeployCheckpoint, DeploymentAction, RecordedState } from '../../../domain/deployments.ts'
 import type { IntoBranch, StartFrom } from '../../../schemas/pipelines.ts'
 import type { PipelineRecord } from '../pipeline-store.ts'
+import type { WindowOverride } from '../window-override.ts'
 
 /**
  * The steps of a rollout. Each is written in the transaction of its effect, and can be repeated after a crash:
  * validating → stopping (the old pipeline) → starting (the new one) → watching; after a failure withdrawing (the new
- * one) → restoring (the old one). An undeployment ends after `stopping`.
+ * one) → restoring (the old one). An undeployment ends after `stopping`. A rollout outside of the windows of its environment
+ * begins with `waiting_for_window`, in which it has no effect.
  */
-export type RolloutPhase = 'validating' | 'stopping' | 'starting' | 'watching' | 'withdrawing' | 'restoring'
+export type RolloutPhase =
+  | 'waiting_for_window'
+  | 'validating'
+  | 'stopping'
+  | 'starting'
+  | 'watching'
+  | 'withdrawing'
+  | 'restoring'
+
+/** The deployment as it was before a rollout that waits for a window. */
+export interface WaitingSince {
+  readonly state: Exclude<RecordedState, 'rolling_out' | 'waiting_for_window'>
+  readonly reason?: string
+  readonly desiredVersionId?: string
+}
+
+/** A deployment that is rolled back by itself if its pipeline fails or falls behind. */
+export interface DeploymentGuard {
+  /** The rollout that has deployed the version. */
+  readonly rolloutId: string
+  /** When the rollout ended, ms since the epoch. */
+  readonly sinceMs: number
+  readonly pipelineId: string
+  /** The run that the rollout has started: another one was started by somebody else. */
+  readonly runId: string
+  readonly previousVersionId: string
+  /** The lag of the version before, s. */
+  readonly lagBefore: number
+  /** Whether it reads a source from the beginning, so that a lag means nothing. */
+  readonly isBackfill: boolean
+}
 
 /** A source of the new pipeline and where reading it starts. */
 export interface PlannedSource {
@@ -56,4 +88,11 @@ export interface Rollout {
   readonly reason?: string
   /** What arrived in the environment meanwhile, to be done next. */
   readonly queued?: 'deploy' | 'undeploy'
+  /** Whether what is queued takes out a version, and does not wait for a window. */
+  readonly isQueuedNow?: true
+  /** Of a rollout that waits for a window. */
+  readonly before?: WaitingSince
+  readonly override?: WindowOverride
+  /** Why the service began it. */
+  readonly because?: string
 }

@@ -18,6 +18,7 @@ import { definitionStrings as words } from '../../../strings/designer.ts'
 import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { boardQuery } from '../../../api/definitions.ts'
+import type { PendingMove } from '../board.ts'
 import { useCreateDefinition, useLiveDefinitions } from '../api.ts'
 import classes from '../board.module.css'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
@@ -137,16 +138,13 @@ function EnvironmentCell({ row, environment }: { readonly row: BoardRow; readonl
         {words.version(newest.version)}
       </Link>
       {count > 1 && <span className={classes.count}>+{count - 1}</span>}
-      {waiting && (
-        <Gate
-          kind="approval"
-          isWaiting
-          size={20}
-          label={words.waits(waiting.version, waiting.to_environment, waiting.requested_by)}
-        />
-      )}
+      {waiting && <Gate kind="approval" isWaiting size={20} label={waitingText(waiting)} />}
     </span>
   )
+}
+
+function waitingText({ version, status, to_environment: to, requested_by: who }: PendingMove): string {
+  return (status === 'waiting_for_window' ? words.waitsForWindow : words.waits)(version, to, who)
 }
 
 /** On narrow screens, the environments of a definition are below its name. */

@@ -105,9 +105,9 @@ function GateBetween({ gate: { kind, to, waiting } }: { readonly gate: GateState
     <li className={classes.gate}>
       <Gate kind={kind} isWaiting={waiting.length > 0} label={label} />
       <span className={classes.hint}>{words.gateWords[kind]}</span>
-      {waiting.map(({ id, version, requested_by: who }) => (
+      {waiting.map(({ id, version, status, requested_by: who }) => (
         <div key={id} className={classes.waiting}>
-          {words.waiting(version, who)}
+          {(status === 'waiting_for_window' ? words.waitingForWindow : words.waiting)(version, who)}
           {canSeeRequests && (
             <Link to="/approvals/$id" params={{ id }}>
               {words.openRequest}

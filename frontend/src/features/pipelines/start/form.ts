@@ -179,7 +179,10 @@ export function fieldErrorsOf(errors: readonly { readonly path: string; readonly
   for (const { path, message } of errors) {
     const field = path.startsWith('nodes.')
       ? 'version_id'
-      : path.replace('from.', 'from_').replace(/^key\.\d+$/, 'key').replace(/^into_branch\..*/, 'into_branch')
+      : path
+          .replace('from.', 'from_')
+          .replace(/^key\.\d+$/, 'key')
+          .replace(/^into_branch\..*/, 'into_branch')
     if (!Object.hasOwn(EMPTY_START_FORM, field)) rest.push(message)
     else fields[field] = fields[field] === undefined ? message : `${fields[field]}; ${message}`
   }

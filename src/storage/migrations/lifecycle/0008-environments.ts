@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Settings of environments, what each pipeline was started with, deployments and their history. */
 export const environments: Migration = {

@@ -1,7 +1,7 @@
-import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
-import type { ReadPosition } from '../../streaming/source/history.ts'
-import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
+import type { PlannedRun } from '../../../storage/stores/deployments/rollout-record.ts'
+import type { PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
+import type { ReadPosition } from '../../../streaming/source/history.ts'
+import type { BatchQuery } from '../../../streaming/sink/batch-query.ts'
 import type { OldProgress } from './old-progress.ts'
 import { countText, type KnownRows } from './start-points.ts'
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
-import type { StateTables } from '../schema.ts'
-import type { Migration, MigrationContext } from './migration.ts'
+import type { StateTables } from '../../schema.ts'
+import type { Migration, MigrationContext } from '../migration.ts'
 
 /** Pipeline definitions with their versions, approval requests and comments. */
 export const lifecycle: Migration = {

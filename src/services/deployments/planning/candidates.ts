@@ -1,11 +1,11 @@
-import { canonicalJson } from '../../domain/json/canonical-json.ts'
-import type { DeploymentAction } from '../../domain/deployments.ts'
-import { type RunEnvironment, type Environment, ENVIRONMENTS } from '../../domain/environments.ts'
-import { sha256Hex } from '../../lib/sha256.ts'
-import type { DeploymentKey } from '../../storage/stores/deployments/deployment-store.ts'
-import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import type { VersionSummary } from '../../storage/stores/version-store.ts'
-import type { DeploymentSettings } from './deployment-deps.ts'
+import { canonicalJson } from '../../../domain/json/canonical-json.ts'
+import type { DeploymentAction } from '../../../domain/deployments.ts'
+import { type RunEnvironment, type Environment, ENVIRONMENTS } from '../../../domain/environments.ts'
+import { sha256Hex } from '../../../lib/sha256.ts'
+import type { DeploymentKey } from '../../../storage/stores/deployments/deployment-store.ts'
+import type { LifecycleStores } from '../../../storage/stores/lifecycle-stores.ts'
+import type { VersionSummary } from '../../../storage/stores/version-store.ts'
+import type { DeploymentSettings } from '../deployment-deps.ts'
 
 type Versions = Pick<LifecycleStores, 'versions'>
 

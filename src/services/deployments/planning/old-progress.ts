@@ -1,13 +1,13 @@
-import { loadIfPresent } from '../../catalog/load-if-present.ts'
-import type { Table } from '../../iceberg/metadata/table.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
-import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
-import { fromStoredPosition } from '../../streaming/checkpoint/stored-positions.ts'
-import { committedOffsets } from '../../streaming/recovery/committed-offsets.ts'
-import { withStart } from '../../streaming/run/start-positions.ts'
-import { readSinkState } from '../../streaming/sink/progress.ts'
-import type { StreamingOffset } from '../../streaming/source/offset.ts'
-import type { PlanDeps } from './deployment-deps.ts'
+import { loadIfPresent } from '../../../catalog/load-if-present.ts'
+import type { Table } from '../../../iceberg/metadata/table.ts'
+import type { PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
+import { Checkpoint } from '../../../streaming/checkpoint/checkpoint.ts'
+import { fromStoredPosition } from '../../../streaming/checkpoint/stored-positions.ts'
+import { committedOffsets } from '../../../streaming/recovery/committed-offsets.ts'
+import { withStart } from '../../../streaming/run/start-positions.ts'
+import { readSinkState } from '../../../streaming/sink/progress.ts'
+import type { StreamingOffset } from '../../../streaming/source/offset.ts'
+import type { PlanDeps } from '../deployment-deps.ts'
 
 /** The tables of a pipeline by identity, and how far its batches are committed. */
 export interface OldProgress {

@@ -1,6 +1,6 @@
-import { DomainError } from '../../domain/errors.ts'
-import type { GraphService } from '../lifecycle/graph-service.ts'
-import type { CompiledForEnvironment, CompileRequest } from './deployment-deps.ts'
+import { DomainError } from '../../../domain/errors.ts'
+import type { GraphService } from '../../lifecycle/graph-service.ts'
+import type { CompiledForEnvironment, CompileRequest } from '../deployment-deps.ts'
 
 /** Compiles a version for an environment, with all problems by node and parameter. Throws `NOT_FOUND`. */
 export async function compileForEnvironment(

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
-import type { KeyPageRequest } from '../key-page.ts'
-import type { ApprovalCommentsTable, StateTables } from '../schema.ts'
+import type { KeyPageRequest } from '../../key-page.ts'
+import type { ApprovalCommentsTable, StateTables } from '../../schema.ts'
 
 /** A comment on an approval request, as stored and as the API returns it. */
 export type CommentRecord = Readonly<ApprovalCommentsTable>

@@ -1,9 +1,9 @@
-import { DomainError } from '../../domain/errors.ts'
-import { withoutPaths } from '../../domain/without-paths.ts'
-import { isIcebergError } from '../../iceberg/errors.ts'
-import { PipelineStopped } from '../../streaming/pipeline-errors.ts'
-import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
-import type { BlockingObject, DeploymentProblem } from './deployment-deps.ts'
+import { DomainError } from '../../../domain/errors.ts'
+import { withoutPaths } from '../../../domain/without-paths.ts'
+import { isIcebergError } from '../../../iceberg/errors.ts'
+import { PipelineStopped } from '../../../streaming/pipeline-errors.ts'
+import type { CompiledVersion } from '../../pipelines/pipeline-deps.ts'
+import type { BlockingObject, DeploymentProblem } from '../deployment-deps.ts'
 
 /** An error that is about the table of one node. */
 class NodeError extends Error {

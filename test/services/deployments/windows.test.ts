@@ -1,0 +1,215 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Environment } from '../../../src/domain/environments.ts'
+import { FAST } from '../../streaming/support.ts'
+import { LONG } from '../../support/effort.ts'
+import type { Place } from '../../support/lifecycle.ts'
+import { sleep, until } from '../../support/waiting.ts'
+import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
+
+const DAY_MS = 86_400_000
+const EVERY_DAY = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+/** Denies yesterday to tomorrow. */
+const FREEZE = {
+  kind: 'deny',
+  timezone: 'UTC',
+  days: EVERY_DAY,
+  from: '00:00',
+  to: '00:00',
+  dates: [`${dateOf(Date.now() - DAY_MS)}/${dateOf(Date.now() + DAY_MS)}`],
+}
+const OPENING = `${dateOf(Date.now() + 2 * DAY_MS)}T00:00:00.000Z`
+
+let lab: DeployLab
+let laterMs = 0
+beforeAll(async () => {
+  const now = () => new Date(Date.now() + laterMs)
+  lab = await openDeployLab({ overrides: { now, streaming: FAST, deployments: { ...QUICK, guardTickMs: 50 } } })
+})
+afterAll(() => lab.close())
+afterEach(async () => {
+  laterMs = 0
+  for (const environment of ['development', 'qa', 'uat']) await rules(environment, { windows: [], rollback_if: null })
+})
+
+async function rules(environment: string, body: object): Promise<void> {
+  const answer = await lab.lab.service.call('PUT', `/api/environments/${environment}`, { body })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+}
+
+/** A definition whose version runs in development, after all rows were copied. */
+async function deployed(name: string): Promise<Place> {
+  await lab.tables(name)
+  const place = await lab.define(name)
+  await lab.deploy(place)
+  await lab.untilState(place, 'in_sync')
+  await lab.untilCopied(name, 10)
+  return place
+}
+
+const another = (place: Place, name: string, where: string): Promise<Place> =>
+  lab.users.addVersion(place.definitionId, graphOf([`s.${name}_in`], `s.${name}_out`, where))
+
+const override = (place: Place, more: object = {}, by = lab.users.lead) =>
+  by.call('POST', `${place.definition}/override-window`, {
+    environment: 'development',
+    reason: 'fixes wrong invoices',
+    ...more,
+  })
+
+async function history(place: Place) {
+  return (await lab.lab.service.get(`${place.definition}/deployments`)).body
+}
+
+async function eventsOf(place: Place, environment: Environment = 'development'): Promise<string[]> {
+  const { events } = (await lab.lab.service.get('/api/events?type=deployment.*&limit=1000')).body
+  const id = `${place.definitionId}/${environment}`
+  return events
+    .filter(({ object_id: object }: { object_id: string }) => object === id)
+    .map(({ type }: { type: string }) => type)
+}
+
+describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
+  it('waits while the version before runs, and begins once when the window opens during a restart', async () => {
+    const one = await deployed('waits')
+    const two = await another(one, 'waits', 'id > -1')
+    await rules('development', { windows: [FREEZE] })
+    const held = (await lab.deploy(one)).body
+    expect(held).toMatchObject({ state: 'waiting_for_window', running_version_id: one.versionId })
+    expect(held.rollout).toMatchObject({ phase: 'waiting_for_window', opens_at: OPENING, override: null })
+    await lab.append('waits', 10, 20)
+    await lab.untilCopied('waits', 20)
+    expect((await lab.deploy(one)).status).toBe(409)
+    await lab.lab.service.restart()
+    expect((await lab.deploymentOf(one)).state).toBe('waiting_for_window')
+    laterMs = 3 * DAY_MS
+    expect(await lab.untilState(one, 'in_sync')).toMatchObject({ running_version_id: two.versionId })
+    await lab.append('waits', 20, 30)
+    await lab.untilCopied('waits', 30)
+    const events = await eventsOf(one)
+    expect(events.slice(2)).toEqual(['deployment.held', 'deployment.started', 'deployment.finished'])
+  })
+
+  it('begins at once when a lead overrides the window, with the reason in history and audit log', async () => {
+    const one = await deployed('overridden')
+    const two = await another(one, 'overridden', 'id > -1')
+    await rules('development', { windows: [FREEZE] })
+    expect((await override(one)).body).toMatchObject({ status: 409, code: 'CONFLICT' })
+    const { rollout } = (await lab.deploy(one)).body
+    expect((await override(one, {}, lab.users.engineer)).status).toBe(403)
+    expect((await override(one, { rollout_id: 'dep-other' })).status).toBe(409)
+    const both = await Promise.all([override(one, { rollout_id: rollout.id }), override(one, {}, lab.users.otherLead)])
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])
+    expect(await lab.untilState(one, 'in_sync')).toMatchObject({ running_version_id: two.versionId })
+    const by = both[0]?.status === 200 ? 'lea' : 'leo'
+    const [entry] = await history(one)
+    expect(entry).toMatchObject({
+      id: rollout.id,
+      outcome: 'succeeded',
+      override: { by, reason: 'fixes wrong invoices' },
+    })
+    const audit = await lab.users.lead.call('GET', '/api/audit?action=deployment.override_window')
+    expect(audit.body[0]).toMatchObject({ actor: by, details: { override_reason: 'fixes wrong invoices' } })
+  })
+
+  it('can be cancelled, and leaves the deployment as it was', async () => {
+    const one = await deployed('cancelled')
+    const before = await lab.deploymentOf(one)
+    await another(one, 'cancelled', 'id > -1')
+    await rules('development', { windows: [FREEZE] })
+    const { rollout } = (await lab.deploy(one)).body
+    const { status, body } = await lab.change('rollback', one, 'development', { rollout_id: rollout.id })
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body).toMatchObject({ state: 'out_of_date', rollout: null, desired_version_id: before.desired_version_id })
+    const [entry] = await history(one)
+    expect(entry).toMatchObject({ id: rollout.id, outcome: 'cancelled' })
+    await rules('development', { windows: [] })
+    await sleep(300)
+    expect((await lab.deploymentOf(one)).running_version_id).toBe(one.versionId)
+  })
+
+  it('gives way to an undeployment, and its pipeline can be stopped while it waits', LONG, async () => {
+    const one = await deployed('stops')
+    await another(one, 'stops', 'id > -1')
+    await rules('development', { windows: [FREEZE] })
+    const { pipeline_id: pipeline } = (await lab.deploy(one)).body
+    expect((await lab.lab.service.post(`/api/pipeline/${pipeline}/stop`, {})).status).toBe(200)
+    expect((await lab.change('undeploy', one)).status).toBe(200)
+    await lab.untilState(one, 'none')
+    const outcomes = (await history(one)).map(({ outcome }: { outcome: string }) => outcome)
+    expect(outcomes).toEqual(['succeeded', 'cancelled', 'succeeded'])
+  })
+
+  it('on arrival waits too, but a version that is demoted is replaced at once', LONG, async () => {
+    await lab.tables('arrives')
+    const one = await lab.define('arrives')
+    await lab.users.bring(one, 'uat')
+    await lab.deploy(one, 'uat')
+    await lab.untilState(one, 'in_sync', 'uat')
+    const two = await another(one, 'arrives', 'id > -1')
+    await lab.users.bring(two, 'uat')
+    await lab.deploy(one, 'uat')
+    expect(await lab.untilState(one, 'in_sync', 'uat')).toMatchObject({ running_version_id: two.versionId })
+    await rules('uat', { windows: [FREEZE], deploy: 'on_arrival' })
+    expect((await lab.users.lead.call('POST', `${two.version}/demote`)).status).toBe(200)
+    await until(async () => (await lab.deploymentOf(one, 'uat')).running_version_id === one.versionId)
+    await lab.untilState(one, 'in_sync', 'uat')
+    await rules('uat', { windows: [FREEZE], deploy: 'manual' })
+  })
+})
+
+/** Fails on the rows that are appended later. */
+const FAILS_LATER = "CASE WHEN id >= 10 THEN error('bad row') IS NULL ELSE true END"
+
+describe('rollback_if', { timeout: 120_000 }, () => {
+  it('rolls back a deployment once whose batches fail, and no rollback', async () => {
+    const one = await deployed('guarded')
+    await rules('development', { rollback_if: { failed_batches: 2, within: '1 hour' } })
+    const two = await another(one, 'guarded', FAILS_LATER)
+    await lab.deploy(one)
+    const guarded = await lab.untilState(one, 'in_sync')
+    expect(guarded).toMatchObject({ running_version_id: two.versionId, guarded_until: expect.any(String) })
+    await lab.append('guarded', 10, 20)
+    const back = await lab.untilState(one, 'rolled_back')
+    expect(back).toMatchObject({ running_version_id: one.versionId, guarded_until: null })
+    expect(back.reason).toMatch(/^rolled back by itself: \d+ batches failed in a row: .*bad row/)
+    await lab.untilCopied('guarded', 20)
+    const [entry] = await history(one)
+    expect(entry).toMatchObject({ action: 'rollback', outcome: 'succeeded', started_by: 'rollback_if' })
+    await sleep(300)
+    const rollbacks = (await history(one)).filter(({ action }: { action: string }) => action === 'rollback')
+    expect(rollbacks).toHaveLength(1)
+    expect((await eventsOf(one)).slice(-2)).toEqual(['deployment.started', 'deployment.rolled_back'])
+    const audit = await lab.users.lead.call('GET', '/api/audit?action=deployment.rollback')
+    expect(audit.body[0]).toMatchObject({ actor: null, channel: 'system' })
+  })
+
+  it('leaves a deployment alone whose pipeline a person has stopped', LONG, async () => {
+    const one = await deployed('touched')
+    await rules('development', { rollback_if: { failed_batches: 1, within: '1 hour' } })
+    const two = await another(one, 'touched', FAILS_LATER)
+    await lab.deploy(one)
+    const { pipeline_id: pipeline } = await lab.untilState(one, 'in_sync')
+    await lab.lab.service.post(`/api/pipeline/${pipeline}/stop`, {})
+    await until(async () => (await lab.pipeline(pipeline)).state === 'stopped')
+    await lab.append('touched', 10, 20)
+    await until(async () => (await lab.deploymentOf(one)).guarded_until === null)
+    await sleep(200)
+    expect(await lab.deploymentOf(one)).toMatchObject({ running_version_id: two.versionId, rollout: null })
+    expect((await history(one)).map(({ action }: { action: string }) => action)).toEqual(['deploy', 'deploy'])
+  })
+
+  it('does nothing after its time', LONG, async () => {
+    const one = await deployed('late')
+    await rules('development', { rollback_if: { failed_batches: 1, within: '1 hour' } })
+    await another(one, 'late', FAILS_LATER)
+    await lab.deploy(one)
+    const { pipeline_id: pipeline } = await lab.untilState(one, 'in_sync')
+    laterMs = 2 * 3_600_000
+    expect((await lab.deploymentOf(one)).guarded_until).toBeNull()
+    await lab.append('late', 10, 20)
+    await until(async () => (await lab.pipeline(pipeline)).state === 'degraded')
+    await sleep(300)
+    expect((await history(one)).map(({ action }: { action: string }) => action)).toEqual(['deploy', 'deploy'])
+  })
+})
