@@ -80,29 +80,30 @@ export function planGraph(graph: PipelineGraph): PlannedGraph {
 /** What is read of each table, by its name: a batch reads a table once. */
 function sourceReads(nodes: readonly PlannedNode[], problems: GraphProblem[]): ReadonlyMap<string, SourceRead> {
   const reads = new Map<string, SourceRead>()
-  for (const { id, ...node } of nodes) {
+  for (const node of nodes) {
     if (node.type !== 'iceberg-source') continue
     const { table, read: mode, key = [] } = node.config
-    const known = reads.get(table)
-    if (known !== undefined && (known.mode !== mode || known.key.join('\n') !== key.join('\n'))) {
-      problems.push(graphError(id, 'INVALID_CONFIG', `read: another node reads ${table} in another way`))
-    }
-    if (mode === 'appends' && key.length > 0) {
-      problems.push(graphError(id, 'INVALID_CONFIG', 'key: only changes have one'))
-    }
-    reads.set(table, known ?? { mode, key })
-    const others = [...reads].filter(([name, read]) => name !== table && read.mode === 'changes')
-    if (mode === 'changes' && others.length > 0) {
-      problems.push(
-        graphError(
-          id,
-          'INVALID_CONFIG',
-          `read: changes of ${others[0]?.[0] ?? ''} are read already, and changes of two tables have no common order`,
-        ),
-      )
-    }
+    const problem = readProblem(table, { mode, key }, reads)
+    if (problem !== undefined) problems.push(graphError(node.id, 'INVALID_CONFIG', problem))
+    if (!reads.has(table)) reads.set(table, { mode, key })
   }
   return reads
+}
+
+/** Why a table cannot be read so beside the others; undefined when it can. */
+function readProblem(
+  table: string,
+  { mode, key }: SourceRead,
+  others: ReadonlyMap<string, SourceRead>,
+): string | undefined {
+  if (mode === 'appends' && key.length > 0) return 'key: only changes have one'
+  const known = others.get(table)
+  if (known !== undefined && (known.mode !== mode || known.key.join('\n') !== key.join('\n'))) {
+    return `read: another node reads ${table} in another way`
+  }
+  if (mode === 'appends') return undefined
+  const [followed] = [...others].find(([name, read]) => name !== table && read.mode === 'changes') ?? []
+  return followed && `read: changes of ${followed} are read already, and changes of two tables have no common order`
 }
 
 function sinkWrite(

@@ -58,6 +58,18 @@ export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
   return { columns: columns.get(plan.nodes.at(-1)?.id ?? ''), byNode: columns, problems }
 }
 
+/** Requires that the key and the columns of changes are clear. */
+function requireReadable(
+  { read, key = [] }: Extract<PlannedNode, { type: 'iceberg-source' }>['config'],
+  schema: Schema,
+): void {
+  const [problem] = keyColumns(schema, key).problems
+  if (problem !== undefined) throw new NodeProblem('INVALID_KEY', problem)
+  const own = read === 'changes' ? schema.fields.find(isChangeColumn) : undefined
+  if (own === undefined) return
+  throw new NodeProblem('DUPLICATE_COLUMN', `the table has a column ${own.name}, so its changes cannot be read`)
+}
+
 /** The columns that a graph sees of its n-th source table. */
 export function sourceFields(plan: GraphPlan, source: number, { fields }: Schema): readonly NestedField[] {
   return plan.reads[source]?.mode === 'changes' ? [...fields, ...CHANGE_COLUMNS] : fields
@@ -86,12 +98,7 @@ async function typeNode(
     const source = plan.sources.indexOf(node.config.table)
     const schema = schemas[source]
     if (schema === undefined) return undefined
-    const [problem] = keyColumns(schema, node.config.key ?? []).problems
-    if (problem !== undefined) throw new NodeProblem('INVALID_KEY', problem)
-    const own = node.config.read === 'changes' ? schema.fields.find(isChangeColumn) : undefined
-    if (own !== undefined) {
-      throw new NodeProblem('DUPLICATE_COLUMN', `the table has a column ${own.name}, so its changes cannot be read`)
-    }
+    requireReadable(node.config, schema)
     const columns = sandbox.columnsOf(sourceFields(plan, source, schema))
     relations.push({ name: sourceRelation(source), columns })
   }

@@ -61,7 +61,7 @@ export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: C
       closeButtonProps={{ 'aria-label': common.close }}
     >
       <Stack gap="sm">
-        {rolloutId !== undefined && <Text size="sm">{isCancelled ? words.cancelWaiting : words.abort}</Text>}
+        <EndedRollout rolloutId={rolloutId} isCancelled={isCancelled} />
         {isReady && <Preview preview={preview} change={change} onChoose={setCheckpoint} />}
         {asked.action === 'deploy' && (
           <StartFromFields
@@ -84,6 +84,15 @@ export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: C
       </Stack>
     </Modal>
   )
+}
+
+/** What happens to the rollout in progress. */
+function EndedRollout({
+  rolloutId,
+  isCancelled,
+}: Pick<ChangeDialogProps, 'rolloutId'> & { readonly isCancelled: boolean }) {
+  if (rolloutId === undefined) return null
+  return <Text size="sm">{isCancelled ? words.cancelWaiting : words.abort}</Text>
 }
 
 /** How long to wait for the next key before a preview is asked for. */
