@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
@@ -71,6 +71,8 @@ export class PipelineSession {
   /** The sources as they were when everything in them was read; nothing is planned while they are unchanged. */
   #drained: readonly Table[] | undefined
   #triggeredAt: number | undefined
+  /** Lookup tables and tables of diverted rows as last loaded. */
+  #known: ReadonlyMap<string, Table> = new Map()
 
   private constructor(deps: SessionDeps, spec: PipelineSpec) {
     this.#deps = deps
@@ -214,7 +216,7 @@ export class PipelineSession {
   ): Promise<CommittedBatch> {
     const { batchId, sources, batches } = planned
     if (batches.every(({ tasks }) => tasks.length === 0)) return NO_OUTPUT
-    const { compiled, sink } = await watch.time('query_planning', () => this.#fit(planned))
+    const { compiled, sink, others } = await watch.time('query_planning', () => this.#fit(planned))
     const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
     const { engine, tables, catalog, checkLease } = this.#deps
     const progress: SinkProgress = {
@@ -229,10 +231,12 @@ export class PipelineSession {
     }
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
     const tasks = batches.map((batch) => batch.tasks)
+    const stamp = { pipelineId, batchId, at: this.#deps.now() }
     const output = await outputBatch({
-      write: { engine, sources, tasks, sink, compiled, owner, filePrefix, signal },
+      write: { engine, sources, tasks, sink, others, compiled, stamp, owner, filePrefix, signal },
       commit: { catalog: catalog(), queryId, progress, lastBatch: this.#sinkBatch, checkLease, signal },
       loadSink: () => tables.current(this.#spec.sink),
+      onDiverted: (table) => tables.committed(table),
       watch,
     })
     if (output.committed === undefined) return output
@@ -247,12 +251,27 @@ export class PipelineSession {
     const rows = batches.map(({ schemas }) => schemas)
     const known = this.#pairs
     const dropped = batchSchemas({ sources, rows, known }).map((schema) => schema.dropped.join(' '))
-    const key = schemaKey(sources, sink, dropped)
-    if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink }
+    const others = await this.#others()
+    const key = schemaKey([...sources, sink, ...others.values()], dropped)
+    if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink, others }
     const { query } = this.#spec
-    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, known, rows })
-    this.#fitted = { key: schemaKey(sources, fitted.sink, dropped), batch: fitted.compiled }
+    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, others, known, rows })
+    const tables = [...sources, fitted.sink, ...others.values()]
+    this.#fitted = { key: schemaKey(tables, dropped), batch: fitted.compiled }
     return fitted
+  }
+
+  /** Lookup tables as they are now, and tables of diverted rows. */
+  async #others(): Promise<ReadonlyMap<string, Table>> {
+    const { lookups, diverts } = this.#spec.query.others ?? { lookups: [], diverts: [] }
+    const loaded = new Map<string, Table>()
+    for (const name of new Set([...lookups, ...diverts])) {
+      const table = await this.#deps.tables.current(parseIdentifier(name))
+      if (diverts.includes(name)) this.#requireSame(this.#known.get(name), table)
+      loaded.set(name, table)
+    }
+    this.#known = loaded
+    return loaded
   }
 
   #advance({ batchId, batches }: PlannedBatch, { committed }: CommittedBatch): void {
@@ -303,13 +322,16 @@ export class PipelineSession {
         num_deleted_rows: rowsDeleted,
         snapshot_id: committed?.snapshotId.toString() ?? null,
       },
+      rows_diverted: output.rows_diverted,
+      rows_dropped: output.rows_dropped,
+      checks: output.checks,
     }
   }
 }
 
-function schemaKey(sources: readonly Table[], sink: Table, dropped: readonly string[]): string {
-  const tables = [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`)
-  return [...tables, ...dropped].join()
+function schemaKey(tables: readonly Table[], dropped: readonly string[]): string {
+  const schemas = tables.map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`)
+  return [...schemas, ...dropped].join()
 }
 
 function isSame(end: ReadPosition, start: ReadPosition | undefined): boolean {

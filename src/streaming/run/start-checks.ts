@@ -13,7 +13,7 @@ import type { PartitionSpec } from '../../iceberg/partitioning/partitioning.ts'
 import { fieldById, highestFieldId, type Schema } from '../../iceberg/schema/schema.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
-import type { BatchQuery } from '../sink/batch-query.ts'
+import type { BatchQuery, OtherTables } from '../sink/batch-query.ts'
 import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../checkpoint/checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
@@ -21,7 +21,7 @@ import { backfillOffset } from '../recovery/recover.ts'
 import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
-import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
+import { compileProblem, FOLLOWS_SOURCE, schemasOf } from '../sink/schema.ts'
 import { requireUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
 import { historyWarnings, repeatWarnings } from './start-warnings.ts'
@@ -70,13 +70,14 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   for (const source of sources) requireUnencrypted(source, 'source_table')
   if (sink) {
     requireUnencrypted(sink, 'sink_table')
-    requireWritableSink(sink)
+    requireWritableTable(sink, 'sink_table')
   }
   const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
   const state = await readCheckpoint(deps, checkpointLocation, sources.length)
   requireOwn(state, { sources, sink })
-  if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
+  const others = await loadOthers(deps.catalog, request.query.others, { sources, sink })
+  if (sink) await requireFitting(deps.engine, request.query, { sources, sink, others })
   else await requireCopyable(deps.engine, request.query, sources)
   const known = sink ? progressIn(sink) : []
   const lost = lostQuery(known, sources, checkpointLocation)
@@ -132,11 +133,11 @@ function requireUnencrypted({ identifier, metadata }: Table, field: string): voi
   throw refuse('UNPROCESSABLE', field, `table ${formatIdentifier(identifier)} is encrypted`)
 }
 
-function requireWritableSink({ metadata }: Table): void {
+function requireWritableTable({ metadata }: Table, field: string): void {
   try {
     requireSupportedProperties(metadata.properties)
   } catch (error) {
-    throw isIcebergError(error) ? refuse('UNPROCESSABLE', 'sink_table', { what: error.message, cause: error }) : error
+    throw isIcebergError(error) ? refuse('UNPROCESSABLE', field, { what: error.message, cause: error }) : error
   }
 }
 
@@ -197,15 +198,48 @@ function isStampOf(stamp: { readonly uuid: string } | undefined, { metadata }: T
   return stamp?.uuid === metadata.tableUuid
 }
 
+interface FittingTables {
+  readonly sources: readonly Table[]
+  readonly sink: Table
+  readonly others: ReadonlyMap<string, Table>
+}
+
+/** Lookup tables, and tables of diverted rows, which must be neither the sink nor a source. */
+async function loadOthers(
+  catalog: Catalog,
+  { lookups, diverts }: OtherTables = { lookups: [], diverts: [] },
+  { sources, sink }: StartTables,
+): Promise<ReadonlyMap<string, Table>> {
+  const others = new Map<string, Table>()
+  for (const name of new Set([...lookups, ...diverts])) {
+    const table = await loadTable(catalog, 'version_id', name)
+    requireUnencrypted(table, 'version_id')
+    others.set(name, table)
+    if (!diverts.includes(name)) continue
+    requireWritableTable(table, 'version_id')
+    const { tableUuid: uuid } = table.metadata
+    const isTaken = [...sources, ...(sink ? [sink] : [])].some(
+      ({ metadata }) => uuid !== '' && metadata.tableUuid === uuid,
+    )
+    if (isTaken)
+      throw refuse('UNPROCESSABLE', 'version_id', `the table ${name} of diverted rows is the sink or a source`)
+  }
+  return others
+}
+
 async function requireFitting(
   engine: Engine,
   query: BatchQuery,
-  { sources, sink }: { readonly sources: readonly Table[]; readonly sink: Table },
+  { sources, sink, others }: FittingTables,
 ): Promise<void> {
   const schema = currentSchema(sink.metadata)
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const compiled = await query.compile({ sources: schemas, sink: schema, known: [] })
+  for (const name of query.others?.diverts ?? []) {
+    const target = others.get(name)
+    if (target) await requireWritable(engine, currentSchema(target.metadata), 'version_id')
+  }
+  const compiled = await query.compile({ sources: schemas, sink: schema, others: schemasOf(others), known: [] })
   const problem = compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
   if (compiled.merge !== undefined) await requireUniqueKeys(engine, sink, compiled.merge)

@@ -23,7 +23,7 @@ export interface SinkCommit {
 }
 
 /** Compactions and other pipelines commit to the same table, so a batch retries for a while. */
-const RETRIES = { count: 30, minWaitMs: 50, maxWaitMs: 2000, totalTimeoutMs: 120_000 }
+export const RETRIES = { count: 30, minWaitMs: 50, maxWaitMs: 2000, totalTimeoutMs: 120_000 }
 
 /**
  * Commits the rows of a batch together with its progress. Every attempt first checks that the last batch of the query
@@ -51,7 +51,8 @@ export async function commitBatch(commit: SinkCommit): Promise<ChangeOutcome<Sta
   )
 }
 
-function requireSame(expected: Table, fresh: Table): void {
+/** Throws `PipelineStopped` when the table was replaced. */
+export function requireSame(expected: Table, fresh: Table): void {
   if (expected.metadata.tableUuid === fresh.metadata.tableUuid) return
   throw new PipelineStopped(
     'TABLE_REPLACED',
@@ -59,7 +60,11 @@ function requireSame(expected: Table, fresh: Table): void {
   )
 }
 
-function requireExpected({ queryId, lastBatch, progress }: SinkCommit, fresh: Table): void {
+/** Throws when the table has a later batch of the query than this run knows. */
+export function requireExpected(
+  { queryId, lastBatch, progress }: Pick<SinkCommit, 'queryId' | 'lastBatch' | 'progress'>,
+  fresh: Table,
+): void {
   const found = readSinkState(fresh.metadata, queryId)
   if (found.lastBatch <= lastBatch) return
   const by = found.runId === undefined ? 'Spark' : `run ${found.runId} of pipeline ${found.progress?.pipelineId ?? ''}`

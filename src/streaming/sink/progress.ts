@@ -30,6 +30,15 @@ export interface SinkProgress {
   readonly pairs: readonly ColumnPair[]
   /** See `CheckpointOwner`. */
   readonly countsByAge: boolean
+  /** In a table of diverted rows: what the batch diverted into it. */
+  readonly diverted?: DivertedBatch
+}
+
+/** The rows that a batch diverted into one table. */
+export interface DivertedBatch {
+  readonly rows: number
+  /** The same text for the same rows, whatever their order. */
+  readonly fingerprint: string
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -70,6 +79,7 @@ export function formatProgress(progress: SinkProgress): string {
     checkpoint_location: progress.checkpointLocation,
     columns: progress.pairs.map((pair) => [...pair]),
     ...(progress.countsByAge ? { counts_by_age: true } : {}),
+    ...(progress.diverted === undefined ? {} : { diverted: { ...progress.diverted } }),
   })
 }
 
@@ -161,6 +171,16 @@ function parseProgress(text: string): SinkProgress {
       return [sourceId, sinkId] as const
     }),
     countsByAge: json['counts_by_age'] === true,
+    ...divertedFromJson(json),
+  }
+}
+
+function divertedFromJson({ diverted }: JsonObject): Pick<SinkProgress, 'diverted'> {
+  if (diverted === undefined) return {}
+  const where = 'progress'
+  const json = asObject(diverted, where)
+  return {
+    diverted: { rows: requireCount(json, 'rows', where), fingerprint: requireString(json, 'fingerprint', where) },
   }
 }
 
