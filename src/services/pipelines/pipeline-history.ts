@@ -8,6 +8,8 @@ export interface ProgressPoint {
   readonly batch_id: number
   readonly num_input_rows: number
   readonly num_output_rows: number
+  readonly rows_diverted: number
+  readonly rows_dropped: number
   readonly input_rows_per_second: number | null
   readonly processed_rows_per_second: number | null
   readonly batch_duration_ms: number
@@ -97,6 +99,8 @@ function pointOf(progress: BatchProgress): ProgressPoint {
     batch_id: progress.batch_id,
     num_input_rows: progress.num_input_rows,
     num_output_rows: progress.sink.num_output_rows,
+    rows_diverted: progress.rows_diverted,
+    rows_dropped: progress.rows_dropped,
     input_rows_per_second: progress.input_rows_per_second,
     processed_rows_per_second: progress.processed_rows_per_second,
     batch_duration_ms: progress.batch_duration_ms,

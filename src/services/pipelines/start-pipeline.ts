@@ -19,6 +19,7 @@ import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import { requestedModes } from './requested-modes.ts'
 import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
+import { tableConflict, type WrittenTables } from './table-conflicts.ts'
 
 /**
  * Validates a request, records the pipeline and starts it. A version runs in its environment; without one, tables that
@@ -51,7 +52,8 @@ export async function startPipeline(
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
-  const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  const place = { sources, query, location: checked.checkpointLocation }
+  const known = await requireFree(deps.store, request, place)
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {
@@ -132,6 +134,7 @@ function sinkOf(request: StartPipelineRequest, version: CompiledVersion | undefi
 
 interface Place {
   readonly sources: readonly string[]
+  readonly query: BatchQuery
   readonly location: string
 }
 
@@ -139,7 +142,7 @@ interface Place {
 async function requireFree(
   store: PipelineStore,
   { sink_table: sink }: { readonly sink_table: string },
-  { sources, location }: Place,
+  { sources, query, location }: Place,
 ): Promise<PipelineRecord | undefined> {
   const known = await store.findByCheckpoint(location)
   if (known && isLive(known)) throw refuse('CONFLICT', 'checkpoint_location', `is used by pipeline ${known.id}`)
@@ -149,9 +152,18 @@ async function requireFree(
   }
   const live = await store.findLiveOn(sink)
   if (live) throw refuse('CONFLICT', 'sink_table', `is used by pipeline ${live.id}`)
-  const cycle = cycleThrough(await store.listLive(), { sources, sinkTable: sink })
+  const { diverts } = query.others ?? { diverts: [] }
+  const others = await store.listLive()
+  requireApart(others, { sinkTable: sink, diverts })
+  const cycle = cycleThrough(others, { sources, sinkTable: sink, options: { diverts } })
   if (cycle) throw refuse('CONFLICT', 'sink_table', `would return its rows to the source through ${cycle.join(', ')}`)
   return known
+}
+
+/** No pipeline may divert rows into the sink of another one. */
+function requireApart(live: readonly PipelineRecord[], written: WrittenTables): void {
+  const conflict = tableConflict(live, written)
+  if (conflict !== undefined) throw refuse('CONFLICT', 'version_id', conflict.what)
 }
 
 function isLive({ state }: PipelineRecord): boolean {
@@ -173,6 +185,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       await deps.owners?.requireStartable(tx, pipeline)
       const store = createPipelineStore(tx)
       requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline)
+      requireApart(await store.listLive(), { sinkTable, diverts: pipeline.options.diverts ?? [] })
       await requireUnmoved(tx, pipeline)
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)
