@@ -17,11 +17,18 @@ export type ConfigInput =
   | { readonly kind: 'flag' }
   | { readonly kind: 'number'; readonly isWhole: boolean }
   | { readonly kind: 'rows'; readonly fields: readonly ConfigField[] }
+  /** Texts, separated by commas. */
+  | { readonly kind: 'list' }
   | { readonly kind: 'names'; readonly namePattern: string | undefined }
   /** Anything else: edited as JSON. */
   | { readonly kind: 'json' }
 
 type Schema = Readonly<Record<string, unknown>>
+
+/** Names of fields that name a table. */
+const TABLES = /^(table|.*_table|divert_to)$/
+/** Fields that fit into a row. */
+const IN_ROWS: ReadonlySet<string> = new Set(['text', 'sql', 'choice', 'number'])
 
 /** Longer texts get a field of several lines. */
 const ONE_LINE = 1000
@@ -70,15 +77,16 @@ function inputOf(name: string, schema: Schema): ConfigInput {
 }
 
 function textKind(name: string, { maxLength }: Schema): 'text' | 'table' | 'sql' {
-  if (name === 'table' || name.endsWith('_table')) return 'table'
+  if (TABLES.test(name)) return 'table'
   return typeof maxLength === 'number' && maxLength > ONE_LINE ? 'sql' : 'text'
 }
 
-/** A list of objects whose fields are texts. */
+/** A list of texts, or of objects whose fields fit into a row. */
 function rowsOf(items: Schema): ConfigInput {
+  if (items['type'] === 'string') return { kind: 'list' }
   const fields = fieldsOf(items)
-  const areTexts = fields.length > 0 && fields.every(({ kind }) => kind === 'text' || kind === 'sql')
-  return items['type'] === 'object' && areTexts ? { kind: 'rows', fields } : { kind: 'json' }
+  const fit = fields.length > 0 && fields.every(({ kind }) => IN_ROWS.has(kind))
+  return items['type'] === 'object' && fit ? { kind: 'rows', fields } : { kind: 'json' }
 }
 
 /** A record from names to texts. */
