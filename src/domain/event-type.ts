@@ -40,6 +40,7 @@ export const EVENT_TYPES = [
   'operation.started',
   'pipeline.degraded',
   'pipeline.deleted',
+  'pipeline.diverted',
   'pipeline.failed',
   'pipeline.recovered',
   'pipeline.started',

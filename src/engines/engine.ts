@@ -10,8 +10,9 @@ import type { NestedField } from '../iceberg/schema/types.ts'
 import type { Curve } from '../domain/tables/strategies.ts'
 import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
-import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput } from './output-spec.ts'
+import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput, SideOutput, SideResult } from './output-spec.ts'
 import type { EngineRunOptions } from './run-options.ts'
+import type { QueryStep, RowCheck, RowCheckResult } from './row-checks.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
 import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
@@ -148,6 +149,8 @@ export interface QueryInput {
   readonly changes?: ChangesRead
   /** Whether the query sees the rows in the order of `inputs`, of positions in a file, and of changes; default false. */
   readonly isOrdered?: boolean
+  /** Whether the rows are only looked up: they do not count as rows that were read. Default false. */
+  readonly isLookup?: boolean
 }
 
 /** Which changed rows belong together as an update; without both, there are only inserted and deleted rows. */
@@ -160,6 +163,12 @@ export interface ChangesRead {
 
 export interface AppendFromTask {
   readonly inputs: readonly QueryInput[]
+  /** Computed before everything else, in this order; default: none. */
+  readonly steps?: readonly QueryStep[]
+  /** Counted before anything is written; default: none. */
+  readonly checks?: readonly RowCheck[]
+  /** Written after the rows of the query; default: none. */
+  readonly sides?: readonly SideOutput[]
   /** A SELECT over the inputs, whose result columns are those of an {@link AppendTask}. */
   readonly query: string
   /**
@@ -202,6 +211,10 @@ export interface AppendFromResult {
   readonly rowsDeleted: number
   /** Rows physically in the outputs, counted from their footers. */
   readonly rowsWritten: number
+  /** One per check of the task. If one of them is exceeded, there are no files. */
+  readonly checks: readonly RowCheckResult[]
+  /** One per side of the task; none if a check is exceeded. */
+  readonly sides: readonly SideResult[]
 }
 
 export interface ReadTask {

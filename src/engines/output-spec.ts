@@ -1,3 +1,4 @@
+import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { DataFile } from '../iceberg/manifest/manifest.ts'
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
@@ -35,4 +36,23 @@ export interface RowDeletesOutput {
   readonly properties: Readonly<Record<string, string>>
   /** Location for the n-th new file of a run; the deletes in it are about data files of the partition of `file`. */
   readonly newLocation: (file: DataFile, index: number) => string
+}
+
+/** Rows that a task writes as data files of another table. */
+export interface SideOutput {
+  /** A SELECT over inputs and steps, whose result columns are those of an `AppendTask`. */
+  readonly query: string
+  /** A SELECT of the rows without what differs in each run, for {@link SideResult.fingerprint}. */
+  readonly content: string
+  readonly io: FileIO
+  readonly output: OutputSpec
+}
+
+/** New data files of a {@link SideOutput}. */
+export interface SideResult {
+  readonly files: readonly DataFile[]
+  /** Rows physically in the files, counted from their footers. */
+  readonly rows: number
+  /** The same text for the same rows, whatever their order. */
+  readonly fingerprint: string
 }

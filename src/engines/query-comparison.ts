@@ -1,9 +1,14 @@
+import type { QueryStep, RowCheck, RowCheckResult } from './row-checks.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
 /** One of two queries over the same inputs. */
 export interface ComparedQuery {
   /** One SELECT over the inputs, made of parts that `SqlSandbox.check` has accepted. */
   readonly query: string
+  /** What is computed once before the query; no step of the other query has the same name. Default: nothing. */
+  readonly steps?: readonly QueryStep[]
+  /** Counted, whether or not more rows fail than a check allows; default: none. */
+  readonly checks?: readonly RowCheck[]
   /** The columns of its result, from `SqlSandbox.describe`; their names differ by more than case. */
   readonly columns: readonly ResultColumn[]
 }
@@ -38,6 +43,8 @@ export interface ComparedResult {
   readonly sample: readonly (readonly unknown[])[]
   /** Whether the sample lacks rows or parts of values because of `maxBytes` or `maxTextLength`. */
   readonly isSampleCut: boolean
+  /** One per check of the query, without examples. */
+  readonly checks: readonly RowCheckResult[]
 }
 
 /** What two queries return, and how it differs. */

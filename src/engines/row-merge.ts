@@ -4,7 +4,8 @@ import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { EngineRunOptions } from './run-options.ts'
-import type { OutputSpec, RowDeletesOutput } from './output-spec.ts'
+import type { OutputSpec, RowDeletesOutput, SideResult } from './output-spec.ts'
+import type { RowCheckResult } from './row-checks.ts'
 
 /** The rows of a merge before they are compared with a table. */
 export interface MergeRows {
@@ -20,6 +21,10 @@ export interface MergeRows {
   readonly nullKeys: number
   /** A value of `CHANGE_TYPE` that is no kind of change; nothing can be merged unless it is undefined. */
   readonly unknownChange: string | undefined
+  /** One per check of the task. If one of them is exceeded, there are no rows. */
+  readonly checks: readonly RowCheckResult[]
+  /** One per side of the task, already written; none if a check is exceeded. */
+  readonly sides: readonly SideResult[]
 }
 
 /** The table that rows are merged into. */

@@ -161,12 +161,30 @@ const sampleRows = (side: string) =>
         'decimals and times are texts; nested values are texts too',
     })
 
+const rehearsalCheck = z
+  .object({
+    node_id: z.string(),
+    name: z.string().meta({ description: 'The expectation, or the table of a lookup whose keys must be unique' }),
+    failed: count,
+    total: count,
+    would_stop: z.boolean().meta({ description: 'Whether the pipeline would stop instead of writing these rows' }),
+  })
+  .meta({ id: 'RehearsalCheck' })
+
 export const rehearsal = z
   .object({
     success: z.literal(true),
     request_id: z.string(),
     candidate: z
-      .object({ version_id: z.string(), version: z.int().min(1), rows: count, columns: z.array(rehearsalColumn) })
+      .object({
+        version_id: z.string(),
+        version: z.int().min(1),
+        rows: count,
+        columns: z.array(rehearsalColumn),
+        checks: z.array(rehearsalCheck),
+        rows_dropped: count,
+        rows_diverted: count,
+      })
       .meta({ description: 'The requested version' }),
     base: z
       .object({
@@ -175,6 +193,9 @@ export const rehearsal = z
         is_running: z.boolean().meta({ description: 'Whether it runs there; false: nothing does' }),
         rows: count.nullable(),
         columns: z.array(rehearsalColumn).nullable(),
+        checks: z.array(rehearsalCheck).nullable(),
+        rows_dropped: count.nullable(),
+        rows_diverted: count.nullable(),
         problem: z
           .string()
           .nullable()
@@ -189,6 +210,7 @@ export const rehearsal = z
       .array(
         z.object({
           table: z.string(),
+          role: z.enum(['source', 'lookup']),
           snapshot_ids: z.array(snapshotId).meta({ description: 'The snapshots whose files were read, oldest first' }),
           files: count,
           rows: count,

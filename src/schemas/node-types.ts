@@ -25,6 +25,94 @@ export const writeMode = z.enum(WRITE_MODES).meta({
     'append: adds rows; upsert: a row replaces the one with the same key; mirror: the same, and deleted rows leave the sink',
 })
 
+/** What happens to the rows that fail an expectation. */
+const ON_FAILURE = ['fail', 'drop', 'divert'] as const
+
+const expectation = z
+  .strictObject({
+    name: z.string().max(200).regex(/\S/, 'must not be blank'),
+    condition: sqlText('SQL condition over the columns of one row; a row fails if it is false or NULL').meta({
+      example: 'amount >= 0',
+    }),
+    on_failure: z.enum(ON_FAILURE).meta({
+      description:
+        'fail: the batch commits nothing and the pipeline stops; drop: the row is left out; divert: the row goes to divert_to',
+    }),
+    max_ratio: z.number().min(0).max(1).optional().meta({
+      description:
+        'If a larger share of the rows of a batch fails, the expectation counts as on_failure "fail"; only for drop and divert',
+    }),
+  })
+  .refine(({ on_failure: action, max_ratio: ratio }) => action !== 'fail' || ratio === undefined, {
+    path: ['max_ratio'],
+    message: 'is for on_failure "drop" and "divert": "fail" allows no row to fail',
+  })
+
+const checkConfig = z
+  .strictObject({
+    expectations: z.array(expectation).min(1).max(100),
+    divert_to: tableName.optional().meta({
+      description:
+        'Table that gets diverted rows, with their reason, batch, pipeline and time; required for on_failure "divert"',
+    }),
+  })
+  .refine(({ expectations }) => new Set(expectations.map(({ name }) => name)).size === expectations.length, {
+    path: ['expectations'],
+    message: 'must have different names',
+  })
+  .refine(({ expectations, divert_to: table }) => divertsRows(expectations) === (table !== undefined), {
+    path: ['divert_to'],
+    message: 'is required if an expectation has on_failure "divert", and only then',
+  })
+
+/** Whether one of the expectations diverts rows. */
+function divertsRows(expectations: readonly { readonly on_failure: (typeof ON_FAILURE)[number] }[]): boolean {
+  return expectations.some(({ on_failure: action }) => action === 'divert')
+}
+
+const lookupConfig = z.strictObject({
+  table: tableName,
+  on: z
+    .array(z.strictObject({ column: columnName, lookup_column: columnName }))
+    .min(1)
+    .max(20)
+    .meta({ description: 'The columns that must be equal: of the row, and of the table. NULL matches nothing' }),
+  columns: z
+    .array(z.strictObject({ column: columnName, name: columnName.optional() }))
+    .min(1)
+    .max(1000)
+    .meta({ description: 'Columns of the table to add to each row; the name defaults to that of the column' }),
+  kind: z
+    .enum(['left', 'inner'])
+    .default('left')
+    .meta({ description: 'left: a row without a match is kept, with NULLs; inner: it is left out' }),
+  on_duplicate: z
+    .enum(['fail', 'any'])
+    .default('fail')
+    .meta({ description: 'What to do if the table has a key twice: fail, or take any one of its rows' }),
+})
+
+const deduplicateConfig = z
+  .strictObject({
+    key: z.array(columnName).min(1).max(100).meta({ description: 'Columns that identify a row; NULL equals NULL' }),
+    keep: z
+      .enum(['first', 'last'])
+      .default('first')
+      .meta({ description: 'Which row of a key is kept, in the order of order_by' }),
+    order_by: z.array(columnName).min(1).max(100).optional().meta({
+      description:
+        'Columns that order the rows of a key, NULL after all values. Without it, any one row of a key is kept',
+    }),
+    against_sink: z.boolean().optional().meta({
+      description:
+        'Whether rows whose key is in the sink when the batch starts are left out, too; the sink has the key columns under the same names',
+    }),
+  })
+  .refine(({ keep, order_by: order }) => keep === 'first' || order !== undefined, {
+    path: ['order_by'],
+    message: 'is required for keep "last"',
+  })
+
 /** Config of each type of node that can run. */
 export const nodeConfigs = {
   'iceberg-source': z.strictObject({
@@ -64,6 +152,9 @@ export const nodeConfigs = {
       .default('fail')
       .meta({ description: 'What to do about columns that only some inputs have; columns are matched by name' }),
   }),
+  check: checkConfig,
+  lookup: lookupConfig,
+  deduplicate: deduplicateConfig,
   'iceberg-sink': z.strictObject({
     table: tableName,
     write: writeMode.default('append'),
@@ -117,6 +208,25 @@ export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
     title: 'Union',
     description: 'All rows of its inputs, columns matched by name',
     inputs: { min: 2, max: null },
+    hasOutput: true,
+  },
+  check: {
+    title: 'Check',
+    description:
+      'Tests each row against expectations; rows that fail stop the pipeline, are dropped, or go to another table',
+    inputs: { min: 1, max: 1 },
+    hasOutput: true,
+  },
+  lookup: {
+    title: 'Lookup',
+    description: 'Adds columns of a table, as it is when the batch starts, by key',
+    inputs: { min: 1, max: 1 },
+    hasOutput: true,
+  },
+  deduplicate: {
+    title: 'Deduplicate',
+    description: 'Keeps one row of each key in a batch, and none whose key the sink has if asked',
+    inputs: { min: 1, max: 1 },
     hasOutput: true,
   },
   'iceberg-sink': {
@@ -193,6 +303,14 @@ const validationFields = {
   ),
   source_tables: z.array(z.string()),
   sink_table: z.string().nullable(),
+  lookup_tables: z.array(z.string()).meta({ description: 'Tables of lookup nodes' }),
+  divert_tables: z.array(z.string()).meta({ description: 'Tables that get the rows that check nodes divert' }),
+  missing_tables: z
+    .array(z.object({ table: z.string(), node_ids: z.array(z.string()), columns: z.array(sinkColumn).nullable() }))
+    .meta({
+      description:
+        'Tables that the version writes and that do not exist, with the columns that they need; null if problems prevent determining them',
+    }),
   sink_exists: z
     .boolean()
     .nullable()
@@ -209,6 +327,15 @@ export const versionValidation = z
   .object({ definition_id: z.string(), version_id: z.string(), ...validationFields })
   .meta({ id: 'VersionValidation' })
 
+const createdTable = z.object({ table: z.string(), columns: z.array(sinkColumn) })
+
 export const createdSink = z
-  .object({ success: z.literal(true), table: z.string(), columns: z.array(sinkColumn) })
+  .object({
+    success: z.literal(true),
+    table: z.string(),
+    columns: z.array(sinkColumn),
+    tables: z
+      .array(createdTable)
+      .meta({ description: 'All tables that were created: the sink and tables of diverted rows' }),
+  })
   .meta({ id: 'CreatedSink' })

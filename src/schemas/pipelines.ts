@@ -134,6 +134,11 @@ export const pipelineProgress = z
       snapshot_id: snapshotId.nullable(),
       branch: z.string().optional().meta({ description: 'The branch that has the rows; absent: `main`' }),
     }),
+    rows_diverted: count.meta({ description: 'Rows that check nodes wrote to other tables' }),
+    rows_dropped: count.meta({ description: 'Rows that check and deduplicate nodes left out' }),
+    checks: z
+      .array(z.object({ node_id: z.string(), name: z.string(), failed: count, total: count }))
+      .meta({ description: 'Rows of the batch that failed each expectation, of those that reached its node' }),
   })
   .meta({ id: 'PipelineProgress' })
 
@@ -147,6 +152,8 @@ export const pipeline = z
     source_table: z.string().nullable(),
     source_tables: z.array(z.string()),
     sink_table: z.string(),
+    lookup_tables: z.array(z.string()).meta({ description: 'Tables that its lookup nodes read' }),
+    divert_tables: z.array(z.string()).meta({ description: 'Tables that get the rows that its check nodes divert' }),
     checkpoint_location: z.string(),
     trigger_interval: z.string(),
     engine: z.enum(['embedded', 'spark']),
@@ -197,6 +204,8 @@ const progressPoint = z
     num_inserted_rows: count,
     num_updated_rows: count,
     num_deleted_rows: count,
+    rows_diverted: count,
+    rows_dropped: count,
     input_rows_per_second: z.number().nullable(),
     processed_rows_per_second: z.number().nullable(),
     batch_duration_ms: count,

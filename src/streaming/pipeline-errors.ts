@@ -14,6 +14,7 @@ export type StopCode =
   | 'VERSION_LOST' // the version with the pipeline's graph was deleted
   | 'MISSING_SECRET' // a variable of the server that its parameters name is not set
   | 'LIMIT_EXCEEDED' // its batches exceed a time, memory or disk limit
+  | 'CHECK_FAILED' // rows of a batch fail a check that allows no such rows, or not as many
   | 'NOT_ON_SPARK' // only the embedded engine can go on from where the pipeline stands
   | 'SPARK_QUERY_FAILED' // its query fails in Spark again and again
   | 'BRANCH_CHANGED' // the branch with the rows of the pipeline cannot be written or published any more

@@ -34,6 +34,9 @@ function progress(second: number, rows = 10, lagRows = 0): PipelineProgress {
       { description: 't', start_offset: null, end_offset: null, latest_offset: null, num_input_rows: 0, lag },
     ],
     sink: { description: 'k', num_output_rows: rows, snapshot_id: null },
+    rows_diverted: 0,
+    rows_dropped: 0,
+    checks: [],
   }
 }
 
@@ -44,6 +47,8 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     source_table: 's.src',
     source_tables: ['s.src'],
     sink_table: `s.${id}`,
+    lookup_tables: [],
+    divert_tables: [],
     checkpoint_location: `file:///home/checkpoints/${id}`,
     trigger_interval: '1 s',
     engine: 'embedded',

@@ -237,6 +237,7 @@ export const designerStrings = {
     nameOf: 'Name in the query',
     nodeOf: 'Node',
     notJson: 'Enter valid JSON.',
+    commas: 'Names, separated by commas',
     example: (example: string) => `e.g. ${example}`,
     fallback: (value: string) => `${value} (default)`,
   },

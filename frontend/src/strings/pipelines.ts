@@ -1,3 +1,5 @@
+import { formatCount, formatPlural } from './shared/units.ts'
+
 /** What the text alternative of a chart states; values with their units. */
 interface ChartSummary {
   readonly title: string
@@ -128,6 +130,15 @@ export const pipelines = {
     progress: {
       none: 'No batch yet.',
       label: 'progress',
+      checks: {
+        title: 'Checks of the last batch',
+        left: (diverted: number, dropped: number) =>
+          `${formatPlural(diverted, 'row')} diverted, ${formatPlural(dropped, 'row')} dropped.`,
+        name: 'Expectation',
+        node: 'Node',
+        failed: 'Rows that failed',
+        of: (failed: number, total: number) => `${formatCount(failed)} of ${formatCount(total)}`,
+      },
       where: 'Time by phase',
       parts: {
         latest_offset: 'Read the source’s latest snapshot',
@@ -136,6 +147,7 @@ export const pipelines = {
         wal_commit: 'Write the offset',
         add_batch: 'Copy the rows',
         merge_batch: 'Find the keys in the sink',
+        commit_diverted: 'Commit the diverted rows',
         commit_batch: 'Commit to the sink',
         commit_offsets: 'Write the commit log',
         trigger_execution: 'Whole trigger',
@@ -187,6 +199,8 @@ export const pipelines = {
         'The branch with the rows of this pipeline was removed or changed, so it cannot be published. Start a pipeline with a new checkpoint.',
       INCOMPATIBLE_SCHEMAS:
         'Add the column to the sink, or change its type. The pipeline then continues automatically.',
+      CHECK_FAILED:
+        'Rows fail a check that does not allow them. Nothing of the batch was written. Correct the rows in the source, or deploy a version with another check. The pipeline then reads the same rows again.',
       VERSION_LOST: 'The version that this pipeline runs was deleted with its definition.',
     } as Readonly<Record<string, string>>,
     warnings: 'Warnings',

@@ -62,6 +62,16 @@ export const rehearsalStrings = {
     text: 'compared as text',
     ignored: 'not compared',
   },
+  checks: {
+    title: 'Checks',
+    name: 'Expectation',
+    failed: 'Rows that fail',
+    of: (failed: number, total: number) => `${formatCount(failed)} of ${formatCount(total)}`,
+    stops: 'stops the pipeline',
+    left: (diverted: number, dropped: number) =>
+      `${formatPlural(diverted, 'row')} would be diverted, ${formatPlural(dropped, 'row')} dropped.`,
+    label: (node: string, name: string) => `${node}: ${name}`,
+  },
   inputs: 'Rows that were read',
   input: (table: string, rows: number, files: number) =>
     `${table}: ${formatPlural(rows, 'row')} in ${formatPlural(files, 'file')}`,

@@ -27,6 +27,7 @@ import type { RowMergeTask } from '../engine.ts'
 import type { RowMerge } from '../row-merge.ts'
 import type { QueryComparison } from '../query-comparison.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
+import { deleteFrom } from '../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { LocalFileIO } from '../../iceberg/io/local.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
@@ -36,7 +37,7 @@ import type { NestedField } from '../../iceberg/schema/types.ts'
 
 import { convertEqualityDeletes } from './deletes/convert-equality-deletes.ts'
 import { numberedQuery, waitingOutput } from './merge/incoming-rows.ts'
-import { DuckDbRowMerge } from './merge/row-merge.ts'
+import { DuckDbRowMerge, type WaitingRows } from './merge/row-merge.ts'
 import { mergePositionDeletes, requirePlainDeletes } from './deletes/merge-position-deletes.ts'
 import { appendFrom, requireReadableInputs } from './write/append-from.ts'
 import { appendRows } from './write/append-rows.ts'
@@ -188,17 +189,24 @@ class DuckDbEngine implements Engine {
       const { metadata: _, keyIds: __, appliesDeletes: ___, ...rows } = task
       const waiting = { io: new LocalFileIO(), output: waitingOutput(task, folder) }
       const appended = await this.appendFrom({ ...rows, query: numberedQuery(task.query), ...waiting }, options)
-      const inSlot = <T>({ owner, signal }: EngineRunOptions, work: () => Promise<T>): Promise<T> =>
-        this.#slots.run({ lane: 'copy', owner, signal }, work)
-      const run = await this.#session.open('merging rows', options.signal)
-      try {
-        return await inSlot(options, () => DuckDbRowMerge.open(run, { task, appended, inSlot, onClose }))
-      } catch (error) {
-        await run.close()
-        throw error
-      }
+      return await this.#mergeWaiting({ task, appended, onClose }, options)
     } catch (error) {
       await onClose()
+      throw error
+    }
+  }
+
+  async #mergeWaiting(waiting: Omit<WaitingRows, 'inSlot'>, options: EngineRunOptions): Promise<RowMerge> {
+    const inSlot = <T>({ owner, signal }: EngineRunOptions, work: () => Promise<T>): Promise<T> =>
+      this.#slots.run({ lane: 'copy', owner, signal }, work)
+    let run: DuckDbRun | undefined
+    try {
+      const opened = await this.#session.open('merging rows', options.signal)
+      run = opened
+      return await inSlot(options, () => DuckDbRowMerge.open(opened, { ...waiting, inSlot }))
+    } catch (error) {
+      await run?.close()
+      await deleteSides(waiting)
       throw error
     }
   }
@@ -270,6 +278,15 @@ class DuckDbEngine implements Engine {
         await run.close()
       }
     })
+  }
+}
+
+/** Deletes the rows for other tables of a merge that failed. */
+async function deleteSides({ task, appended }: Omit<WaitingRows, 'inSlot'>): Promise<void> {
+  for (const [at, { files }] of appended.sides.entries()) {
+    const paths = files.map(({ filePath }) => filePath)
+    const io = task.sides?.[at]?.io
+    if (io !== undefined) await deleteFrom(io, paths)
   }
 }
 

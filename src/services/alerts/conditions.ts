@@ -64,8 +64,8 @@ function anyMatches(globs: readonly string[] | undefined, names: readonly string
 }
 
 function tablesOf({ data }: EventView): readonly string[] {
-  const sources = data['source_tables']
-  return textsIn([data['table'], data['sink_table'], ...(Array.isArray(sources) ? sources : [])])
+  const lists = [data['source_tables'], data['divert_tables']].flatMap((list) => (Array.isArray(list) ? list : []))
+  return textsIn([data['table'], data['sink_table'], ...lists])
 }
 
 function pipelinesOf({ object_type: type, object_id: id, data }: EventView): readonly string[] {

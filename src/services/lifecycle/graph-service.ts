@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Environment, RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
-import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
+import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { NODE_TYPE_INFO, NODE_TYPES, nodeConfigs, type nodeTypeList } from '../../schemas/node-types.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
 import type { Wire } from '../../schemas/wire.ts'
@@ -31,9 +31,10 @@ import {
   type CheckedGraph,
   checkRunnable,
   loadSchema,
+  type MissingTable,
   planResolved,
-  sinkNodeOf,
   tableNodes,
+  writtenTables,
 } from './check-graph.ts'
 import { requireGraph } from './require-graph.ts'
 import { versionsUsing } from './versions-using.ts'
@@ -46,6 +47,15 @@ export interface GraphServiceDeps extends SinkTableDeps {
   readonly catalog: CatalogService
   readonly sandbox: SqlSandbox
   readonly environments: EnvironmentService
+}
+
+/** A table that a graph writes and that does not exist. */
+interface MissingTableView {
+  readonly table: string
+  /** The nodes that write it. */
+  readonly node_ids: readonly string[]
+  /** Null while problems prevent determining them. */
+  readonly columns: readonly SinkColumnView[] | null
 }
 
 /** The problems that prevent a graph from running, as the API returns them. */
@@ -61,6 +71,10 @@ export interface GraphValidationView {
   }[]
   readonly source_tables: readonly string[]
   readonly sink_table: string | null
+  readonly lookup_tables: readonly string[]
+  readonly divert_tables: readonly string[]
+  /** Tables that the graph writes and that do not exist. */
+  readonly missing_tables: readonly MissingTableView[]
   /** Whether the sink table exists; null while no sink is known. */
   readonly sink_exists: boolean | null
   /** The columns that reach the sink; null while problems prevent determining them. */
@@ -78,6 +92,8 @@ export interface CreatedSink {
   readonly success: true
   readonly table: string
   readonly columns: readonly SinkColumnView[]
+  /** All tables that were created. */
+  readonly tables: readonly { readonly table: string; readonly columns: readonly SinkColumnView[] }[]
 }
 
 /** Versions of pipeline definitions as runnable pipelines (docs/api.md#pipeline-definitions). */
@@ -149,15 +165,28 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
       const { version, view } = await findPlace(deps, place)
       requireRoleIn(view.environment, context.caller)
       const checked = await checkRunnable(depsOf(deps, context.caller.user), version.graph, view.parameters)
-      const { plan, columns } = checked
+      const { plan, columns, sinkExists, missingDiverts = [] } = checked
+      const created = plan === undefined ? [] : writtenTables(plan)
       const isMissing = ({ code, nodeId }: GraphProblem): boolean =>
-        plan !== undefined && code === 'NO_SUCH_TABLE' && nodeId === sinkNodeOf(plan)
+        code === 'NO_SUCH_TABLE' && created.some((written) => written.nodeId === nodeId)
       const others = checked.problems.filter((problem) => !isMissing(problem))
       if (plan === undefined || columns === undefined || !isRunnable(others)) throw notRunnable(version, others)
-      const sink = { catalog: deps.catalog.current(), table: plan.sink }
-      await requireWritesMatch(view, sink)
-      await createSinkTable(deps, { ...sink, columns, write: plan.write }, context)
-      return { success: true, table: plan.sink, columns: sinkColumnViews(withoutChangeColumns(columns, plan.write)) }
+      const diverts = mergedByTable(missingDiverts)
+      // a sink that exists is refused by the catalog, unless another table is to be created
+      const wanted = new Map([
+        ...(sinkExists === true && diverts.size > 0 ? [] : [[plan.sink, columns] as const]),
+        ...diverts,
+      ])
+      const catalog = deps.catalog.current()
+      for (const table of wanted.keys()) await requireWritesMatch(view, { catalog, table })
+      const tables = []
+      for (const [table, own] of wanted) {
+        const write = table === plan.sink ? plan.write : APPENDED
+        await createSinkTable(deps, { catalog, table, columns: own, write }, context)
+        tables.push({ table, columns: sinkColumnViews(withoutChangeColumns(own, write)) })
+      }
+      const [first = { table: plan.sink, columns: [] }] = tables
+      return { success: true, ...first, tables }
     },
     environmentOf: async (versionId) => environmentOf(await findById(stores, versionId)),
     compileVersion: (versionId, user, environment) => compileVersion(deps, { versionId, user, environment }),
@@ -175,6 +204,20 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
   }
 }
 
+/** The columns of each table; several nodes may divert rows into one. */
+function mergedByTable(missing: readonly MissingTable[]): ReadonlyMap<string, readonly ResultColumn[]> {
+  const merged = new Map<string, ResultColumn[]>()
+  for (const { table, columns } of missing) {
+    const known = merged.get(table) ?? []
+    const names = new Set(known.map(({ name }) => name.toLowerCase()))
+    merged.set(table, [...known, ...columns.filter(({ name }) => !names.has(name.toLowerCase()))])
+  }
+  return merged
+}
+
+/** How diverted rows get into their table. */
+const APPENDED = { mode: 'append' } as const
+
 interface Compilation {
   readonly versionId: string
   readonly user: string
@@ -188,7 +231,8 @@ async function compileVersion(deps: GraphServiceDeps, asked: Compilation): Promi
   const checked = await checkRunnable(depsOf(deps, asked.user), version.graph, parameters)
   const { plan, problems, graph, bound } = checked
   if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
-  await requireWritesMatch(view, { catalog: deps.catalog.current(), table: plan.sink })
+  const catalog = deps.catalog.current()
+  for (const { table } of writtenTables(plan)) await requireWritesMatch(view, { catalog, table })
   return {
     definitionId: version.definitionId,
     versionId: version.id,
@@ -251,16 +295,32 @@ function describeNodeType(type: (typeof NODE_TYPES)[number]) {
   return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
 }
 
-function validationView({ plan, problems, columns, sinkExists }: CheckedGraph): GraphValidationView {
+function validationView(checked: CheckedGraph): GraphValidationView {
+  const { plan, problems, columns, sinkExists } = checked
   return {
     success: true,
     runnable: isRunnable(problems),
     problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
     source_tables: plan?.sources ?? [],
     sink_table: plan?.sink ?? null,
+    lookup_tables: plan?.lookups ?? [],
+    divert_tables: plan?.diverts ?? [],
+    missing_tables: missingTables(checked),
     sink_exists: sinkExists ?? null,
     sink_columns: columns ? sinkColumnViews(columns) : null,
   }
+}
+
+function missingTables(checked: CheckedGraph): GraphValidationView['missing_tables'] {
+  const { plan, columns, sinkExists, missingDiverts = [] } = checked
+  const sink = plan !== undefined && sinkExists === false ? [{ table: plan.sink, columns }] : []
+  const diverts = [...mergedByTable(missingDiverts)].map(([table, own]) => ({ table, columns: own }))
+  const writers = plan === undefined ? [] : writtenTables(plan)
+  return [...sink, ...diverts].map(({ table, columns: own }) => ({
+    table,
+    node_ids: writers.flatMap(({ table: written, nodeId }) => (written === table && nodeId !== null ? [nodeId] : [])),
+    columns: own ? sinkColumnViews(own) : null,
+  }))
 }
 
 function notFound(versionId: string): DomainError {

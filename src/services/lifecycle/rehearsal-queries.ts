@@ -4,10 +4,10 @@ import type { ApprovalSummary } from '../../storage/stores/approvals/approval-st
 import type { DeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
-import type { GraphRows } from '../../streaming/query/graph-query.ts'
+import type { GraphRows, NamedSchema } from '../../streaming/query/graph-query.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
 import { baseOf } from './approval-decision.ts'
-import type { RehearsalSource } from './rehearsal-sources.ts'
+import type { RehearsalSource, RehearsalTables } from './rehearsal-sources.ts'
 
 /** Compiles a version as it would run in the target environment. */
 export type CompileVersion = (versionId: string) => Promise<CompiledVersion>
@@ -67,15 +67,15 @@ async function baseVersion(
 export async function queryPair(
   { candidate, base }: RehearsalPair<CompiledVersion>,
   approval: ApprovalSummary,
-  sources: readonly RehearsalSource[],
+  tables: RehearsalTables,
 ): Promise<RehearsalPair<GraphRows>> {
-  const tables = sources.map(({ name, table }) => ({ name, schema: currentSchema(table.metadata) }))
-  const rows = await candidate.query.rowsOver(tables)
+  const named = { sources: tables.sources.map(namedSchema), lookups: tables.lookups.map(namedSchema) }
+  const rows = await candidate.query.rowsOver({ ...named, prefix: '' })
   const [problem] = rows.problems
   if (problem !== undefined) throw cannotRun(approval, problem)
   if (base === undefined) return { candidate: rows, base }
   const { compiled, problem: known, ...version } = base
-  const baseRows = await compiled?.query.rowsOver(tables)
+  const baseRows = await compiled?.query.rowsOver({ ...named, prefix: 'base_' })
   const why = known ?? baseRows?.problems[0] ?? (baseRows && otherReading(rows, baseRows))
   if (baseRows === undefined || why !== undefined) return { candidate: rows, base: { ...version, problem: why ?? '' } }
   return { candidate: rows, base: { ...version, compiled: baseRows } }
@@ -87,6 +87,10 @@ function otherReading(rows: GraphRows, base: GraphRows): string | undefined {
     ({ changes }, at) => (changes === undefined) === (base.inputs[at]?.changes === undefined),
   )
   return isSame ? undefined : 'one of the versions reads changes of a table, and the other one its rows'
+}
+
+function namedSchema({ name, table }: RehearsalSource): NamedSchema {
+  return { name, schema: currentSchema(table.metadata) }
 }
 
 /** The error for a requested version that cannot run. */

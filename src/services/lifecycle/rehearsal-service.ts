@@ -16,7 +16,7 @@ import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
 import { approvalNotFound, notPending } from './approval-steps.ts'
 import type { GraphService } from './graph-service.ts'
 import { cannotRun, compilePair, queryPair, type RehearsalPair } from './rehearsal-queries.ts'
-import { inputOf, readSources, type RehearsalSource } from './rehearsal-sources.ts'
+import { inputOf, readLookups, readSources, type RehearsalTables } from './rehearsal-sources.ts'
 import { type RehearsalView, rehearsalView } from './rehearsal-view.ts'
 
 export interface RehearsalDeps {
@@ -74,13 +74,15 @@ export function createRehearsalService(deps: RehearsalDeps): RehearsalService {
       throwIfCancelled(signal, 'the rehearsal')
       const names = new Set([...pair.candidate.sources, ...(pair.base?.compiled?.sources ?? [])])
       const sources = await readSources(catalog, names, bounds)
-      const queries = await queryPair(pair, approval, sources)
+      const lookups = await readLookups(catalog, lookupNames(pair), signal)
+      const tables = { sources, lookups }
+      const queries = await queryPair(pair, approval, tables)
       throwIfCancelled(signal, 'the rehearsal')
-      const comparison = await compare(deps, { approval, queries, sources }, request)
+      const comparison = await compare(deps, { approval, queries, tables }, request)
       const view = rehearsalView({
         approval,
         queries,
-        sources,
+        tables,
         comparison,
         bounds,
         sample: BOUNDS.sample,
@@ -103,6 +105,11 @@ async function findPending(stores: LifecycleStores, id: string, caller: Caller):
   return approval
 }
 
+/** The lookup tables of both versions. */
+function lookupNames({ candidate, base }: RehearsalPair<CompiledVersion>): ReadonlySet<string> {
+  return new Set([...candidate.query.others.lookups, ...(base?.compiled?.query.others.lookups ?? [])])
+}
+
 /** The secrets that either version uses, as they are shown, each once. */
 function secretsOf({ candidate, base }: RehearsalPair<CompiledVersion>): readonly string[] {
   return [...new Set([...candidate.query.secretNames, ...(base?.compiled?.query.secretNames ?? [])])].toSorted()
@@ -111,18 +118,20 @@ function secretsOf({ candidate, base }: RehearsalPair<CompiledVersion>): readonl
 interface Comparing {
   readonly approval: ApprovalSummary
   readonly queries: RehearsalPair<GraphRows>
-  readonly sources: readonly RehearsalSource[]
+  readonly tables: RehearsalTables
 }
 
 async function compare(
   { engine }: RehearsalDeps,
-  { approval, queries, sources }: Comparing,
+  { approval, queries, tables }: Comparing,
   { context, signal }: RehearsalRequest,
 ): Promise<QueryComparison> {
   const { inputs, ...candidate } = queries.candidate
   const base = queries.base?.compiled
   const task: CompareTask = {
-    inputs: inputs.flatMap((input, at) => sources.slice(at, at + 1).map((source) => inputOf(source, input))),
+    inputs: [...tables.sources, ...tables.lookups].flatMap((source, at) =>
+      inputs.slice(at, at + 1).map((input) => inputOf(source, input)),
+    ),
     candidate: comparedQuery(candidate),
     ...(base === undefined ? {} : { base: comparedQuery(base) }),
     ...BOUNDS,
@@ -137,8 +146,14 @@ async function compare(
   }
 }
 
-function comparedQuery({ query, columns }: ComparedQuery): ComparedQuery {
-  return { query, columns }
+function comparedQuery({
+  query,
+  columns,
+  steps,
+  checks,
+}: Pick<GraphRows, 'query' | 'columns' | 'steps' | 'checks'>): ComparedQuery {
+  const counted = checks.map(({ step, failed, maxRatio, example }) => ({ step, failed, maxRatio, example }))
+  return { query, columns, steps, checks: counted }
 }
 
 /** Records who has seen rows of which tables, without the rows. */

@@ -5,6 +5,7 @@ import type { ChangeScanTask } from '../../iceberg/changes/changed-files.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { CompiledInput } from '../../streaming/sink/batch-query.ts'
+import { planLookup } from '../../streaming/source/lookup-plan.ts'
 import { newestBatches, type NewestBounds, type NewestFiles } from '../../streaming/source/newest-batches.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 
@@ -13,6 +14,14 @@ export interface RehearsalSource {
   readonly name: string
   readonly table: Table
   readonly files: NewestFiles
+}
+
+/** The tables that two versions read. */
+export interface RehearsalTables {
+  /** Of which the newest batches are read. */
+  readonly sources: readonly RehearsalSource[]
+  /** Of which all rows are read. */
+  readonly lookups: readonly RehearsalSource[]
 }
 
 /** A larger file is refused, because one in an object store is copied as a whole. */
@@ -37,6 +46,22 @@ async function readSource(catalog: CatalogService, name: string, bounds: NewestB
     'UNPROCESSABLE',
     `${name} has a new file of ${fileSizeInBytes} bytes: too large to rehearse with`,
   )
+}
+
+/** Plans lookup tables as they are now. Errors as {@link readSources}, and `LIMIT_EXCEEDED` for a table that is too large. */
+export async function readLookups(
+  catalog: CatalogService,
+  names: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<readonly RehearsalSource[]> {
+  const lookups: RehearsalSource[] = []
+  for (const name of names) {
+    const table = await catalog.current().loadTable(parseIdentifier(name))
+    const tasks = await planLookup(table, signal)
+    const { currentSnapshotId: id } = table.metadata
+    lookups.push({ name, table, files: { tasks, snapshotIds: id === undefined ? [] : [id], isCut: false } })
+  }
+  return lookups
 }
 
 /** The rows of a source, under the name that queries use; where changes are read, each row is an inserted one. */

@@ -5,15 +5,17 @@ import {
   type QueryComparison,
   type SampleBounds,
 } from '../../engines/query-comparison.ts'
+import type { RowCheckResult } from '../../engines/row-checks.ts'
 import type { ResultColumn } from '../../engines/sql-sandbox.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import type { rehearsal } from '../../schemas/approvals.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { ApprovalSummary } from '../../storage/stores/approvals/approval-store.ts'
 import type { GraphRows } from '../../streaming/query/graph-query.ts'
+import type { NodeCheck } from '../../streaming/sink/batch-query.ts'
 import type { NewestBounds } from '../../streaming/source/newest-batches.ts'
 import type { RehearsalPair } from './rehearsal-queries.ts'
-import type { RehearsalSource } from './rehearsal-sources.ts'
+import type { RehearsalSource, RehearsalTables } from './rehearsal-sources.ts'
 
 /** A rehearsal as the API returns it. */
 export type RehearsalView = Wire<typeof rehearsal>
@@ -22,7 +24,7 @@ export type RehearsalView = Wire<typeof rehearsal>
 export interface RehearsalResult {
   readonly approval: ApprovalSummary
   readonly queries: RehearsalPair<GraphRows>
-  readonly sources: readonly RehearsalSource[]
+  readonly tables: RehearsalTables
   readonly comparison: QueryComparison
   /** How much was read of each table. */
   readonly bounds: NewestBounds
@@ -39,6 +41,7 @@ const NO_RESULT: ComparedResult = {
   rowsOnlyHere: 0,
   sample: [],
   isSampleCut: false,
+  checks: [],
 }
 
 /** The view of a rehearsal. */
@@ -54,6 +57,7 @@ export function rehearsalView(result: RehearsalResult): RehearsalView {
       version: approval.version,
       rows: candidate.rows,
       columns: columnViews(queries.candidate.columns),
+      ...checkViews(queries.candidate.checks, candidate),
     },
     base: baseView(result, baseColumns),
     inputs: inputViews(result),
@@ -83,19 +87,54 @@ function baseView({ queries, comparison }: RehearsalResult, columns: readonly Re
   const { version, isRunning, problem } = queries.base
   const known = { version_id: version.id, version: version.version, is_running: isRunning }
   if (comparison.base === undefined) {
-    return { ...known, rows: null, columns: null, problem: problem ?? comparison.baseProblem ?? null }
+    return {
+      ...known,
+      rows: null,
+      columns: null,
+      checks: null,
+      rows_dropped: null,
+      rows_diverted: null,
+      problem: problem ?? comparison.baseProblem ?? null,
+    }
   }
-  return { ...known, rows: comparison.base.rows, columns: columnViews(columns), problem: null }
+  const checks = checkViews(queries.base.compiled?.checks ?? [], comparison.base)
+  return { ...known, rows: comparison.base.rows, columns: columnViews(columns), ...checks, problem: null }
 }
 
-function inputViews({ sources, comparison }: RehearsalResult): RehearsalView['inputs'] {
-  return sources.map(({ name, files }, at) => ({
+/** What the check and deduplicate nodes counted; rows of an expectation that would stop the pipeline are among the dropped. */
+function checkViews(checks: readonly NodeCheck[], { checks: results }: ComparedResult) {
+  const counted = checks.map((check, at) => ({ ...check, ...(results[at] ?? NOT_COUNTED) }))
+  const sum = (counts: NodeCheck['counts']): number =>
+    counted.reduce((total, check) => total + (check.counts === counts ? check.failed : 0), 0)
+  const views = counted.flatMap(({ counts, nodeId, name, failed, total, isExceeded }) =>
+    counts === 'expectation' || counts === 'duplicates'
+      ? [{ node_id: nodeId, name, failed, total, would_stop: isExceeded }]
+      : [],
+  )
+  return { checks: views, rows_dropped: sum('dropped'), rows_diverted: sum('diverted') }
+}
+
+const NOT_COUNTED: RowCheckResult = { total: 0, failed: 0, isExceeded: false }
+
+function inputViews({ tables, comparison }: RehearsalResult): RehearsalView['inputs'] {
+  const lookups = new Set(tables.lookups)
+  return [...tables.sources, ...tables.lookups].map((source, at) =>
+    inputView(source, { isLookup: lookups.has(source), rows: comparison.inputRows[at] ?? 0 }),
+  )
+}
+
+function inputView(
+  { name, files }: RehearsalSource,
+  { isLookup, rows }: { readonly isLookup: boolean; readonly rows: number },
+): RehearsalView['inputs'][number] {
+  return {
     table: name,
+    role: isLookup ? 'lookup' : 'source',
     snapshot_ids: files.snapshotIds.map(String),
     files: files.tasks.length,
-    rows: comparison.inputRows[at] ?? 0,
+    rows,
     complete: !files.isCut,
-  }))
+  }
 }
 
 function differenceView(

@@ -1,11 +1,11 @@
 import { mayBeSameTable } from '../../catalog/table-identifier.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
-import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
+import type { PipelineGraph } from '../../domain/graph.ts'
 import { matchesGlob } from '../../domain/tables/table-globs.ts'
 import type { TouchedColumn } from '../../maintenance/evolve.ts'
 import type { ColumnUse } from '../../maintenance/table-guard.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import { type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'
+import { type ColumnUsesDeps, nodesUsing, TABLE_FIELDS } from '../../streaming/graph/column-uses.ts'
 import { type ParameterValues, textParts } from '../../streaming/graph/parameter-text.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 
@@ -43,7 +43,9 @@ export async function versionsUsing(
 }
 
 function namesTable({ nodes }: PipelineGraph, table: string): boolean {
-  return nodes.some(({ config }) => typeof config['table'] === 'string' && mayBeSameTable(config['table'], table))
+  return nodes.some(({ config }) =>
+    TABLE_FIELDS.some((field) => typeof config[field] === 'string' && mayBeSameTable(config[field], table)),
+  )
 }
 
 /** The graph, in which nodes with a problem name the table if their own text could. */
@@ -54,14 +56,16 @@ function assumed(
 ): PipelineGraph {
   if (problems.length === 0) return graph
   const unresolved = new Set(problems.map(({ nodeId }) => nodeId))
-  const nodes = graph.nodes.map((node) =>
-    unresolved.has(node.id) && couldName(node, table) ? { ...node, config: { ...node.config, table } } : node,
-  )
+  const nodes = graph.nodes.map((node) => {
+    if (!unresolved.has(node.id)) return node
+    const fields = TABLE_FIELDS.filter((field) => couldName(node.config[field], table))
+    return { ...node, config: { ...node.config, ...Object.fromEntries(fields.map((field) => [field, table])) } }
+  })
   return { ...graph, nodes }
 }
 
-function couldName({ config }: PipelineNode, table: string): boolean {
-  if (typeof config['table'] !== 'string') return false
-  const pattern = textParts(config['table']).map((part) => (part.kind === 'text' ? part.text : '*'))
+function couldName(text: unknown, table: string): boolean {
+  if (typeof text !== 'string') return false
+  const pattern = textParts(text).map((part) => (part.kind === 'text' ? part.text : '*'))
   return matchesGlob(pattern.join('').toLowerCase(), table.toLowerCase())
 }

@@ -5,6 +5,7 @@ import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { DeployedVersion } from '../../storage/stores/version-store.ts'
 import { type GraphColumns, graphColumns } from '../../streaming/graph/graph-columns.ts'
@@ -79,8 +80,14 @@ async function columnsOfGraph(
   const { plan } = planGraph(graph)
   if (plan === undefined) return undefined
   const [sink, ...sources] = await Promise.all([plan.sink, ...plan.sources].map(load))
+  const lookups = new Map<string, Schema>()
+  for (const name of plan.lookups) {
+    const table = await load(name)
+    if (table !== undefined) lookups.set(name, currentSchema(table.metadata))
+  }
   return graphColumns({
     plan,
+    lookups,
     schemas: sources.map((table) => table && currentSchema(table.metadata)),
     sink: sink && currentSchema(sink.metadata),
     sandbox,

@@ -11,6 +11,8 @@ export type Flow = {
   readonly id: string
   readonly sources: readonly string[]
   readonly sinks: readonly string[]
+  /** Those of the sinks that get diverted rows only. */
+  readonly diverts: readonly string[]
 } & (
   | { readonly kind: 'pipeline'; readonly pipeline: PipelineRecord }
   | { readonly kind: 'version'; readonly version: DeployedVersion; readonly environment: RunEnvironment }
@@ -18,8 +20,11 @@ export type Flow = {
 
 /** The flow of a pipeline. */
 export function pipelineFlow(pipeline: PipelineRecord): Flow {
-  const { id, sources, sinkTable } = pipeline
-  return { id: `pipeline:${id}`, kind: 'pipeline', pipeline, sources: [...new Set(sources)], sinks: [sinkTable] }
+  const { id, sources, sinkTable, options } = pipeline
+  const read = [...new Set([...sources, ...(options.lookups ?? [])])]
+  const { diverts = [] } = options
+  const sinks = [...new Set([sinkTable, ...diverts])]
+  return { id: `pipeline:${id}`, kind: 'pipeline', pipeline, sources: read, sinks, diverts }
 }
 
 /** A version in its environment, with the environment's parameters in its graph. */
@@ -36,11 +41,11 @@ export interface ResolvedVersion {
  * tables that it names.
  */
 export function versionFlow({ version, environment, graph, unresolved }: ResolvedVersion): Flow | undefined {
-  const tablesOf = (type: string): readonly string[] => [
+  const tablesOf = (fields: Readonly<Record<string, string>>): readonly string[] => [
     ...new Set(
       graph.nodes.flatMap((node) => {
-        const { table } = node.config
-        const isTable = node.type === type && !unresolved.has(node.id) && tableName.safeParse(table).success
+        const table = node.config[fields[node.type] ?? '']
+        const isTable = !unresolved.has(node.id) && tableName.safeParse(table).success
         return isTable && typeof table === 'string' ? [table] : []
       }),
     ),
@@ -50,8 +55,9 @@ export function versionFlow({ version, environment, graph, unresolved }: Resolve
     kind: 'version',
     version,
     environment,
-    sources: tablesOf('iceberg-source'),
-    sinks: tablesOf('iceberg-sink'),
+    sources: tablesOf({ 'iceberg-source': 'table', lookup: 'table' }),
+    sinks: tablesOf({ 'iceberg-sink': 'table', check: 'divert_to' }),
+    diverts: tablesOf({ check: 'divert_to' }),
   }
   return flow.sources.length + flow.sinks.length === 0 ? undefined : flow
 }

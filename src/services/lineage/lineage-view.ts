@@ -120,7 +120,8 @@ function readEdge(flow: Flow, table: string, columns: GraphColumns | undefined):
 
 function writeEdge(flow: Flow, table: string, columns: GraphColumns | undefined): LineageEdge {
   const edge = plainEdge({ kind: 'writes', from: flow.id, to: tableNodeId(table), state: stateOf(flow) })
-  const written = columns?.writes
+  // diverted rows have the columns of a check node's input, which are not traced
+  const written = flow.diverts.includes(table) ? null : columns?.writes
   return {
     ...edge,
     columns: written?.map(({ name }) => name) ?? null,

@@ -2,6 +2,7 @@ import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import type { CopyModes } from '../../streaming/query/copy-query.ts'
+import type { OtherTables } from '../../streaming/sink/batch-query.ts'
 import type { CheckedStart } from '../../streaming/run/start-checks.ts'
 import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
 
@@ -36,7 +37,7 @@ export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, inpu
     triggerInterval: request.trigger_interval,
     triggerMs: input.triggerMs,
     engine: input.engine,
-    options: { ...optionsOf(request, input.modes), ...beginOf(input) },
+    options: { ...optionsOf(request, input.modes), ...beginOf(input), ...otherTables(version?.query.others) },
     desiredState: 'running',
     state: 'starting',
     warnings: checked.warnings,
@@ -47,6 +48,11 @@ export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, inpu
     ...(version ? originOf(version) : {}),
     startedAt: now,
   }
+}
+
+/** The tables that a query uses besides its sources and its sink, as a record stores them. */
+export function otherTables({ lookups, diverts }: OtherTables = { lookups: [], diverts: [] }) {
+  return { ...(lookups.length === 0 ? {} : { lookups }), ...(diverts.length === 0 ? {} : { diverts }) }
 }
 
 function originOf({

@@ -5,7 +5,7 @@ import type { EventWriter } from '../events/event-log.ts'
 
 /** What happens to pipelines; see docs/api.md#streaming-pipelines. */
 export type PipelineEventType =
-  `pipeline.${'started' | 'stopping' | 'stopped' | 'failed' | 'degraded' | 'recovered' | 'deleted'}`
+  `pipeline.${'started' | 'stopping' | 'stopped' | 'failed' | 'degraded' | 'diverted' | 'recovered' | 'deleted'}`
 
 /** Something that happened to a pipeline, with the pipeline as it is afterwards. */
 export interface PipelineEvent {
@@ -35,6 +35,7 @@ export async function appendPipelineEvent(
       source_table: pipeline.sources.join(', '),
       source_tables: [...pipeline.sources],
       sink_table: pipeline.sinkTable,
+      ...(type === 'pipeline.diverted' ? divertedIn(pipeline) : {}),
       definition_id: definitionId ?? null,
       definition: definition?.name ?? null,
       version_id: pipeline.versionId ?? null,
@@ -42,4 +43,13 @@ export async function appendPipelineEvent(
       error: isFailure && error !== undefined ? { code: error.code, message: error.message } : null,
     },
   })
+}
+
+/** What the last batch of a pipeline diverted. */
+function divertedIn({ options, progress }: PipelineRecord) {
+  return {
+    divert_tables: [...(options.diverts ?? [])],
+    batch_id: progress?.batch_id ?? null,
+    rows_diverted: progress?.rows_diverted ?? 0,
+  }
 }

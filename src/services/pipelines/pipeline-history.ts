@@ -12,6 +12,8 @@ export interface ProgressPoint {
   readonly num_inserted_rows: number
   readonly num_updated_rows: number
   readonly num_deleted_rows: number
+  readonly rows_diverted: number
+  readonly rows_dropped: number
   readonly input_rows_per_second: number | null
   readonly processed_rows_per_second: number | null
   readonly batch_duration_ms: number
@@ -105,6 +107,8 @@ function pointOf(progress: BatchProgress): ProgressPoint {
     num_inserted_rows: sink.num_inserted_rows,
     num_updated_rows: sink.num_updated_rows,
     num_deleted_rows: sink.num_deleted_rows,
+    rows_diverted: progress.rows_diverted,
+    rows_dropped: progress.rows_dropped,
     input_rows_per_second: progress.input_rows_per_second,
     processed_rows_per_second: progress.processed_rows_per_second,
     batch_duration_ms: progress.batch_duration_ms,

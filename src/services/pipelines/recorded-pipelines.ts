@@ -15,7 +15,7 @@ export interface RecordedPipelinesDeps {
 }
 
 /**
- * Pipelines whose ends and failures are written to the event log, in the transaction that stores them. Only the process
+ * Pipelines whose ends, failures and diverted rows are written to the event log, in the transaction that stores them. Only the process
  * that holds the lease can store them, so each is written once, whoever runs the pipeline. A pipeline that continues in
  * another process does not change its state. Starts, and requests to stop, are written by those who store them.
  */
@@ -24,10 +24,15 @@ export function createRecordedPipelines(deps: RecordedPipelinesDeps): PipelineSt
   return {
     ...store,
     update(id, owner, update) {
-      if (update.state === undefined) return store.update(id, owner, update)
+      const diverted = update.progress?.rows_diverted ?? 0
+      if (update.state === undefined && diverted === 0) return store.update(id, owner, update)
       return deps.inTransaction(async (tx) => {
         const inTx = createPipelineStore(tx)
+        const before = diverted === 0 ? undefined : (await inTx.find(id))?.progress
         if (!(await inTx.update(id, owner, update))) return false
+        // a pipeline that diverts rows in each batch is reported once
+        const isFirstDiverted = diverted > 0 && (before?.rows_diverted ?? 0) === 0
+        if (isFirstDiverted) await append(deps, tx, { id, type: 'pipeline.diverted' })
         if (update.state === 'failed') await append(deps, tx, { id, type: 'pipeline.failed' })
         if (update.state === 'stopped') await append(deps, tx, { id, type: 'pipeline.stopped' })
         if (update.state !== 'degraded') return true

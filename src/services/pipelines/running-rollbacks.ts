@@ -17,8 +17,12 @@ export async function runningRollbacks(
  * a rollback first begins in the ledger and then looks for pipelines, so at least one of the two sees the other. One whose
  * process has ended may still commit until it is settled.
  */
-export function requireNoRollback(rollbacks: readonly OperationRecord[], { sources, sinkTable }: PipelineRecord): void {
-  const blocking = rollbacks.find(({ table }) => [...sources, sinkTable].some((name) => mayBeSameTable(name, table)))
+export function requireNoRollback(
+  rollbacks: readonly OperationRecord[],
+  { sources, sinkTable, options }: PipelineRecord,
+): void {
+  const tables = [...sources, sinkTable, ...(options.diverts ?? [])]
+  const blocking = rollbacks.find(({ table }) => tables.some((name) => mayBeSameTable(name, table)))
   if (blocking === undefined) return
   const field = mayBeSameTable(sinkTable, blocking.table) ? 'sink_table' : 'source_table'
   const what = `operation ${blocking.id} is rolling back ${blocking.table}: start again when it has ended`

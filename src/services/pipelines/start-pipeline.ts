@@ -20,6 +20,7 @@ import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import { requestedModes } from './requested-modes.ts'
 import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
+import { tableConflict, type WrittenTables } from './table-conflicts.ts'
 
 /**
  * Validates a request, records the pipeline and starts it. A version runs in its environment; without one, tables that
@@ -42,7 +43,8 @@ export async function startPipeline(
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
-  const known = await requireFree(deps.store, request, { sources, location: found.checkpointLocation })
+  const place = { sources, query, location: found.checkpointLocation }
+  const known = await requireFree(deps.store, request, place)
   const checked = request.from === undefined ? beginAsBefore(found, known) : found
   const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
@@ -153,6 +155,7 @@ function sinkOf(request: StartPipelineRequest, version: CompiledVersion | undefi
 
 interface Place {
   readonly sources: readonly string[]
+  readonly query: BatchQuery
   readonly location: string
 }
 
@@ -160,7 +163,7 @@ interface Place {
 async function requireFree(
   store: PipelineStore,
   { sink_table: sink }: { readonly sink_table: string },
-  { sources, location }: Place,
+  { sources, query, location }: Place,
 ): Promise<PipelineRecord | undefined> {
   const known = await store.findByCheckpoint(location)
   if (known && isLive(known)) throw refuse('CONFLICT', 'checkpoint_location', `is used by pipeline ${known.id}`)
@@ -170,9 +173,18 @@ async function requireFree(
   }
   const live = await store.findLiveOn(sink)
   if (live) throw refuse('CONFLICT', 'sink_table', `is used by pipeline ${live.id}`)
-  const cycle = cycleThrough(await store.listLive(), { sources, sinkTable: sink })
+  const { diverts } = query.others ?? { diverts: [] }
+  const others = await store.listLive()
+  requireApart(others, { sinkTable: sink, diverts })
+  const cycle = cycleThrough(others, { sources, sinkTable: sink, options: { diverts } })
   if (cycle) throw refuse('CONFLICT', 'sink_table', `would return its rows to the source through ${cycle.join(', ')}`)
   return known
+}
+
+/** No pipeline may divert rows into the sink of another one. */
+function requireApart(live: readonly PipelineRecord[], written: WrittenTables): void {
+  const conflict = tableConflict(live, written)
+  if (conflict !== undefined) throw refuse('CONFLICT', 'version_id', conflict.what)
 }
 
 function isLive({ state }: PipelineRecord): boolean {
@@ -194,6 +206,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       await deps.owners?.requireStartable(tx, pipeline)
       const store = createPipelineStore(tx)
       requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline)
+      requireApart(await store.listLive(), { sinkTable, diverts: pipeline.options.diverts ?? [] })
       await requireUnmoved(tx, pipeline)
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)

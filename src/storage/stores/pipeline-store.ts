@@ -35,6 +35,10 @@ export interface PipelineOptions {
   readonly start?: readonly StoredPosition[]
   /** The branch that gets the rows before `main`; absent: none. */
   readonly branch?: IntoBranch
+  /** Tables that its lookup nodes read; absent: none. */
+  readonly lookups?: readonly string[]
+  /** Tables that get the rows that its check nodes divert; absent: none. */
+  readonly diverts?: readonly string[]
 }
 
 /** What runs a pipeline. */
@@ -362,6 +366,13 @@ function toRow(pipeline: PipelineRecord): StreamingPipelinesTable {
   }
 }
 
+/** A progress that was stored before batches had checks. */
+function withChecks(progress: PipelineProgress | null | undefined): PipelineProgress | null | undefined {
+  return progress ? { ...NO_CHECKS, ...progress } : progress
+}
+
+const NO_CHECKS = { rows_diverted: 0, rows_dropped: 0, checks: [] } as const
+
 function fromRow(row: Selectable<StreamingPipelinesTable>): PipelineRecord {
   return {
     id: row.id,
@@ -382,7 +393,7 @@ function fromRow(row: Selectable<StreamingPipelinesTable>): PipelineRecord {
     ...decodeOptional({
       error: fromColumn<PipelineRecordError>(row.error_json),
       positions: fromColumn<readonly StoredPosition[]>(row.positions_json),
-      progress: fromColumn(row.progress_json),
+      progress: withChecks(fromColumn(row.progress_json)),
       definitionId: row.definition_id,
       versionId: row.version_id,
       startedAt: row.started_at,

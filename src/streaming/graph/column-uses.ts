@@ -9,6 +9,9 @@ import { inputNames } from './compile-graph.ts'
 import { planGraph } from './graph-plan.ts'
 import { typeGraph } from './type-graph.ts'
 
+/** Fields of configs that name a table. */
+export const TABLE_FIELDS = ['table', 'divert_to'] as const
+
 export interface ColumnUsesDeps {
   readonly sandbox: SqlSandbox
   /** The schema of a table; undefined when it cannot be loaded. */
@@ -26,6 +29,8 @@ export async function nodesUsing(
 ): Promise<readonly string[]> {
   const using = [...(await nodesReading(graph, asked, sandbox))]
   for (const node of graph.nodes) {
+    // every column of a table of diverted rows may be filled
+    if (isNamedIn(node, 'divert_to', asked.table)) using.push(node.id)
     if (node.type === 'iceberg-sink' && isOf(node, asked) && (await mayFill(graph, asked, { sandbox, loadSchema })))
       using.push(node.id)
   }
@@ -40,25 +45,42 @@ export async function nodesReading(
 ): Promise<readonly string[]> {
   const named = graph.nodes.filter((node) => node.type !== 'iceberg-sink' && isOf(node, asked))
   const carriers = named.filter(({ type }) => type === 'iceberg-source')
-  const using = new Set(
-    named.filter((node) => node.type !== 'iceberg-source' || isInKey(node, asked)).map(({ id }) => id),
+  const others = named.filter((node) =>
+    node.type === 'iceberg-source' ? isInKey(node, asked) : mayLookUp(node, asked),
   )
+  const using = new Set(others.map(({ id }) => id))
   const seen = new Set(carriers)
   for (let carrier = carriers.pop(); carrier !== undefined; carrier = carriers.pop()) {
     for (const node of nodesAfter(graph, carrier)) {
       if (seen.has(node)) continue
       seen.add(node)
       if (await needs(graph, node, { asked, sandbox })) using.add(node.id)
-      if (node.type === 'filter' || node.type === 'union') carriers.push(node)
+      if (PASSES_ON.has(node.type)) carriers.push(node)
     }
   }
   return [...using]
 }
 
+/** Types of nodes whose rows have all columns of their inputs under the same names. */
+const PASSES_ON: ReadonlySet<string> = new Set(['filter', 'union', 'check', 'lookup', 'deduplicate'])
+
 /** Whether a node names the table, whatever its type. */
-function isOf({ config }: PipelineNode, asked: ChangedColumn): boolean {
-  const { table } = config
-  return typeof table === 'string' && mayBeSameTable(table, asked.table)
+function isOf(node: PipelineNode, asked: ChangedColumn): boolean {
+  return isNamedIn(node, 'table', asked.table)
+}
+
+function isNamedIn({ config }: PipelineNode, field: (typeof TABLE_FIELDS)[number], table: string): boolean {
+  const name = config[field]
+  return typeof name === 'string' && mayBeSameTable(name, table)
+}
+
+/** Whether a node that names the table may need the column; of the columns of a lookup, only those in its config. */
+function mayLookUp(node: PipelineNode, { path }: ChangedColumn): boolean {
+  const spec = specOf(node)
+  if (spec?.type !== 'lookup') return true
+  const { on, columns } = spec.config
+  const names = [...on.map((key) => key.lookup_column), ...columns.map(({ column }) => column)]
+  return names.some((name) => sameName(name, path[0]))
 }
 
 /** Whether a source identifies rows by the column. */
@@ -92,6 +114,14 @@ async function needs(graph: PipelineGraph, node: PipelineNode, question: Questio
     }
     case 'union':
       return spec.config.missing_columns === 'fail'
+    case 'check':
+      return usedByCheck(spec.config, question)
+    case 'lookup':
+      return spec.config.on.some(({ column }) => sameName(column, question.asked.path[0]))
+    case 'deduplicate': {
+      const { key, order_by: order = [] } = spec.config
+      return [...key, ...order].some((name) => sameName(name, question.asked.path[0]))
+    }
     default:
       return true
   }
@@ -112,6 +142,18 @@ async function usedBySelect(
     if (expression === undefined) {
       if (sameName(name, question.asked.path[0])) return true
     } else if (await mentions({ kind: 'expression', text: expression, relations: [] }, question)) return true
+  }
+  return false
+}
+
+/** A table of diverted rows gets all columns of the input. */
+async function usedByCheck(
+  { expectations, divert_to: table }: Extract<NodeSpec, { type: 'check' }>['config'],
+  question: Question,
+): Promise<boolean> {
+  if (table !== undefined) return true
+  for (const { condition: text } of expectations) {
+    if (await mentions({ kind: 'expression', text, relations: [] }, question)) return true
   }
   return false
 }
@@ -139,7 +181,12 @@ async function mayFill(graph: PipelineGraph, asked: ChangedColumn, deps: ColumnU
   const { plan } = planGraph(graph)
   if (plan === undefined) return true
   const schemas = await Promise.all(plan.sources.map((table) => deps.loadSchema(table)))
-  const { columns } = await typeGraph({ plan, schemas, sandbox: deps.sandbox })
+  const lookups = new Map<string, Schema>()
+  for (const table of plan.lookups) {
+    const schema = await deps.loadSchema(table)
+    if (schema !== undefined) lookups.set(table, schema)
+  }
+  const { columns } = await typeGraph({ plan, schemas, lookups, sandbox: deps.sandbox })
   return columns === undefined || columns.some(({ name }) => sameName(name, asked.path[0]))
 }
 

@@ -26,6 +26,8 @@ export interface ColumnsRequest {
   readonly plan: GraphPlan
   /** One per source of the plan; undefined: the table could not be loaded. */
   readonly schemas: readonly (Schema | undefined)[]
+  /** The schemas of lookup tables, by name. */
+  readonly lookups?: ReadonlyMap<string, Schema>
   /** Undefined: the sink does not exist. */
   readonly sink: Schema | undefined
   readonly sandbox: SqlSandbox
@@ -36,10 +38,10 @@ export interface ColumnsRequest {
  * the syntax of its SQL do not show is null.
  */
 export async function graphColumns(request: ColumnsRequest): Promise<GraphColumns> {
-  const { plan, schemas, sandbox } = request
-  const typed = await typeGraph({ plan, schemas, sandbox })
+  const { plan, schemas, lookups, sandbox } = request
+  const typed = await typeGraph({ plan, schemas, lookups, sandbox })
   if (typed.columns === undefined) {
-    return { reads: new Map(plan.sources.map((table) => [table, null])), writes: null }
+    return { reads: new Map([...plan.sources, ...plan.lookups].map((table) => [table, null])), writes: null }
   }
   const tracer = new ColumnTracer(request, typed)
   for (const node of plan.nodes) await tracer.trace(node)
@@ -63,16 +65,21 @@ class ColumnTracer {
 
   async trace(node: PlannedNode): Promise<void> {
     const behind = node.inputs.flatMap((id) => [...(this.#tables.get(id) ?? [])])
-    this.#tables.set(node.id, new Set(node.type === 'iceberg-source' ? [node.config.table] : behind))
+    const own = node.type === 'iceberg-source' || node.type === 'lookup' ? [node.config.table] : []
+    this.#tables.set(node.id, new Set([...own, ...behind]))
     this.#columns.set(node.id, await this.#columnsOf(node))
   }
 
   result(): GraphColumns {
-    const { plan, schemas } = this.#request
+    const { plan, schemas, lookups } = this.#request
     for (const { origins } of this.#written) this.#read.push(...(origins ?? []))
-    const reads = plan.sources.map((table, at) => {
+    const read = [
+      ...plan.sources.map((table, at) => ({ table, schema: schemas[at] })),
+      ...plan.lookups.map((table) => ({ table, schema: lookups?.get(table) })),
+    ]
+    const reads = read.map(({ table, schema }) => {
       const named = new Set(this.#read.filter((origin) => origin.table === table).map(({ column }) => column))
-      const inOrder = schemas[at]?.fields.map(({ name }) => name).filter((name) => named.has(name))
+      const inOrder = schema?.fields.map(({ name }) => name).filter((name) => named.has(name))
       return [table, this.#unknown.has(table) ? null : (inOrder ?? null)] as const
     })
     return { reads: new Map(reads), writes: this.#written }
@@ -92,6 +99,16 @@ class ColumnTracer {
         return this.#queried(node)
       case 'union':
         return this.#joined(node)
+      case 'check':
+        for (const { condition } of node.config.expectations) this.#need(node, await this.#expression(condition, input))
+        if (node.config.divert_to !== undefined) for (const { origins } of input) this.#need(node, origins)
+        return input
+      case 'deduplicate':
+        for (const name of [...node.config.key, ...(node.config.order_by ?? [])])
+          this.#need(node, findColumn(input, name)?.origins ?? null)
+        return input
+      case 'lookup':
+        return this.#lookedUp(node, input)
       case 'iceberg-sink':
         this.#written = this.#filled(input)
         return input
@@ -101,8 +118,9 @@ class ColumnTracer {
   }
 
   #tableColumns(table: string): readonly TracedColumn[] {
-    const { plan, schemas, sandbox } = this.#request
-    const fields = schemas[plan.sources.indexOf(table)]?.fields ?? []
+    const { plan, schemas, lookups, sandbox } = this.#request
+    const schema = schemas[plan.sources.indexOf(table)] ?? lookups?.get(table)
+    const fields = schema?.fields ?? []
     // queries see some columns under other names
     return sandbox.columnsOf(fields).map(({ name }, at) => {
       const column = fields[at]?.name
@@ -125,6 +143,22 @@ class ColumnTracer {
       columns.push({ name, origins })
     }
     return columns
+  }
+
+  #lookedUp(node: Extract<PlannedNode, { type: 'lookup' }>, input: readonly TracedColumn[]): readonly TracedColumn[] {
+    const { table, on, columns } = node.config
+    const found = this.#tableColumns(table)
+    for (const { column, lookup_column: partner } of on) {
+      this.#need(node, findColumn(input, column)?.origins ?? null)
+      this.#need(node, findColumn(found, partner)?.origins ?? null)
+    }
+    const added = columns.map(({ column, name = column }) => ({
+      name,
+      origins: findColumn(found, column)?.origins ?? null,
+    }))
+    // a later node may drop the column, and still the graph fails without it
+    for (const { origins } of added) this.#need(node, origins)
+    return [...input, ...added]
   }
 
   async #queried(node: Extract<PlannedNode, { type: 'sql' }>): Promise<readonly TracedColumn[]> {

@@ -24,6 +24,10 @@ export interface GraphPlan {
   readonly reads: readonly SourceRead[]
   readonly sink: string
   readonly write: SinkWrite
+  /** The tables of lookup nodes, each once. */
+  readonly lookups: readonly string[]
+  /** The tables that get diverted rows, each once. */
+  readonly diverts: readonly string[]
 }
 
 /** Whether a graph reads changes of a table. */
@@ -73,8 +77,23 @@ export function planGraph(graph: PipelineGraph): PlannedGraph {
   const write = target?.type === 'iceberg-sink' ? sinkWrite(target, problems) : undefined
   const isWrong = problems.some(({ severity }) => severity === 'error')
   if (isWrong || target?.type !== 'iceberg-sink' || write === undefined) return { plan: undefined, problems }
-  const plan = { nodes, sources: [...reads.keys()], reads: [...reads.values()], sink: target.config.table, write }
+  const lookups = nodes.flatMap((node) => (node.type === 'lookup' ? [node.config.table] : []))
+  const diverts = nodes.flatMap((node) => divertTable(node) ?? [])
+  const plan = {
+    nodes,
+    sources: [...reads.keys()],
+    reads: [...reads.values()],
+    sink: target.config.table,
+    write,
+    lookups: [...new Set(lookups)],
+    diverts: [...new Set(diverts)],
+  }
   return { plan, problems }
+}
+
+/** The table that gets the rows that a node diverts. */
+export function divertTable(node: PlannedNode): string | undefined {
+  return node.type === 'check' ? node.config.divert_to : undefined
 }
 
 /** What is read of each table, by its name: a batch reads a table once. */

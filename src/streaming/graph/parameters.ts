@@ -45,7 +45,7 @@ const MAX_ADDED = 1_000_000
 
 /**
  * Replaces `${name}` in every string of the nodes' configs. In SQL (`filter.condition`, `select.columns[].expression`,
- * `sql.query`) the value becomes a literal in parentheses, and a parameter in a string, name or comment is a problem.
+ * `sql.query`, `check.expectations[].condition`) the value becomes a literal in parentheses, and a parameter in a string, name or comment is a problem.
  * Elsewhere the value is text, and the result must be valid for the node. Values are not resolved again. `$${` stands
  * for `${`. Secrets are allowed in SQL only, because other strings are shown, and their values are in none of the graphs.
  */
@@ -248,6 +248,8 @@ function isSql({ node: { type }, path }: Place): boolean {
       return path === 'query'
     case 'select':
       return /^columns\.\d+\.expression$/.test(path)
+    case 'check':
+      return /^expectations\.\d+\.condition$/.test(path)
     default:
       return false
   }

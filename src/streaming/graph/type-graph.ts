@@ -1,12 +1,13 @@
-import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import type { RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { CHANGE_COLUMNS, isChangeColumn } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import { keyColumns } from '../sink/merge-key.ts'
-import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
+import { inputNames, lookupRelation, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
-import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
+import { graphError, type GraphProblem } from './graph-problem.ts'
+import { NodeProblem, requireDistinct, requireFitting, requireUnrounded } from './node-rules.ts'
 import type { SecretValues } from './parameters.ts'
 
 export interface TypedGraph {
@@ -21,6 +22,10 @@ export interface TypeRequest {
   readonly plan: GraphPlan
   /** One per source table of the plan; undefined when it could not be loaded, which the caller reports. */
   readonly schemas: readonly (Schema | undefined)[]
+  /** The schemas of lookup tables by name; of a table that is missing here, the caller reports why. */
+  readonly lookups?: ReadonlyMap<string, Schema> | undefined
+  /** The schema of the sink; undefined if it does not exist. */
+  readonly sink?: Schema | undefined
   readonly sandbox: SqlSandbox
   /** The plan that runs, where it differs: with parameters in the places of secrets. */
   readonly bound?: BoundPlan | undefined
@@ -75,43 +80,54 @@ export function sourceFields(plan: GraphPlan, source: number, { fields }: Schema
   return plan.reads[source]?.mode === 'changes' ? [...fields, ...CHANGE_COLUMNS] : fields
 }
 
-class NodeProblem extends Error {
-  override readonly name = 'NodeProblem'
-  readonly code: ProblemCode
-
-  constructor(code: ProblemCode, message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-/** The columns of a node; undefined when one of its inputs has a problem. */
+/** The columns of a node; undefined when one of its inputs has a problem, or its table could not be loaded. */
 async function typeNode(
   node: PlannedNode,
   known: ReadonlyMap<string, readonly ResultColumn[]>,
   request: TypeRequest,
 ): Promise<readonly ResultColumn[] | undefined> {
-  const { plan, schemas, sandbox } = request
+  const { plan, sandbox } = request
   await checkSql(nodeThatRuns(node, request), request)
-  const relations: RelationShape[] = []
-  if (node.type === 'iceberg-source') {
-    const source = plan.sources.indexOf(node.config.table)
-    const schema = schemas[source]
-    if (schema === undefined) return undefined
-    requireReadable(node.config, schema)
-    const columns = sandbox.columnsOf(sourceFields(plan, source, schema))
-    relations.push({ name: sourceRelation(source), columns })
-  }
-  for (const id of node.inputs) {
-    const columns = known.get(id)
-    if (columns === undefined) return undefined
-    relations.push({ name: nodeRelation(plan.nodes.findIndex((other) => other.id === id)), columns })
-  }
-  if (node.type === 'union' && node.config.missing_columns === 'fail') requireSameColumns(relations)
-  const columns = await sandbox.describe(relations, nodeSql(node, plan))
-  if (node.type === 'union') requireUnrounded(relations, columns)
+  const inputs = inputShapes(node, known, plan)
+  const tables = tableShapes(node, request)
+  if (inputs === undefined || tables === undefined) return undefined
+  requireFitting(node, { inputs, tables, plan, sinkColumns: request.sink && sandbox.columnsOf(request.sink.fields) })
+  const columns = await sandbox.describe([...tables, ...inputs], nodeSql(node, plan))
+  if (node.type === 'union') requireUnrounded(inputs, columns)
   requireDistinct(node.type === 'sql' ? await ownColumns(node, known, sandbox) : columns)
   return columns
+}
+
+function inputShapes(
+  { inputs }: PlannedNode,
+  known: ReadonlyMap<string, readonly ResultColumn[]>,
+  { nodes }: GraphPlan,
+): readonly RelationShape[] | undefined {
+  const shapes: RelationShape[] = []
+  for (const id of inputs) {
+    const columns = known.get(id)
+    if (columns === undefined) return undefined
+    shapes.push({ name: nodeRelation(nodes.findIndex((other) => other.id === id)), columns })
+  }
+  return shapes
+}
+
+/** The table that a node reads, if it reads one; undefined when the table could not be loaded. */
+function tableShapes(
+  node: PlannedNode,
+  { plan, schemas, lookups, sandbox }: TypeRequest,
+): readonly RelationShape[] | undefined {
+  if (node.type === 'lookup') {
+    const schema = lookups?.get(node.config.table)
+    const name = lookupRelation(plan.lookups.indexOf(node.config.table))
+    return schema && [{ name, columns: sandbox.columnsOf(schema.fields) }]
+  }
+  if (node.type !== 'iceberg-source') return []
+  const source = plan.sources.indexOf(node.config.table)
+  const schema = schemas[source]
+  if (schema === undefined) return undefined
+  requireReadable(node.config, schema)
+  return [{ name: sourceRelation(source), columns: sandbox.columnsOf(sourceFields(plan, source, schema)) }]
 }
 
 /** The columns of a user's query as named there: as a subquery, DuckDB would rename duplicate columns. */
@@ -136,7 +152,11 @@ async function checkSql(node: PlannedNode, request: TypeRequest): Promise<void> 
   } else if (node.type === 'select') {
     for (const { name, expression } of node.config.columns) {
       if (name.includes('\0')) throw new NodeProblem('INVALID_CONFIG', 'columns: a name contains a NUL character')
-      if (expression !== undefined) await checkColumn(name, expression, request)
+      if (expression !== undefined) await checkPart(`column ${name}`, expression, request)
+    }
+  } else if (node.type === 'check') {
+    for (const { name, condition } of node.config.expectations) {
+      await checkPart(`expectation ${name}`, condition, request)
     }
   } else if (node.type === 'sql') {
     requireNames(node)
@@ -150,13 +170,13 @@ function secretParameters({ bound }: TypeRequest): readonly string[] {
   return Object.keys(bound?.secrets ?? {})
 }
 
-async function checkColumn(name: string, text: string, request: TypeRequest): Promise<void> {
+async function checkPart(what: string, text: string, request: TypeRequest): Promise<void> {
   const parameters = secretParameters(request)
   try {
     await request.sandbox.check({ kind: 'expression', text, relations: [], parameters })
   } catch (error) {
     if (!isIcebergError(error, 'INVALID_ARGUMENT')) throw error
-    throw new NodeProblem('INVALID_SQL', `column ${name}: ${error.message}`)
+    throw new NodeProblem('INVALID_SQL', `${what}: ${error.message}`)
   }
 }
 
@@ -169,58 +189,4 @@ function requireNames(node: Extract<PlannedNode, { type: 'sql' }>): void {
   const lower = names.map(({ name }) => name.toLowerCase())
   const duplicate = lower.find((name, at) => lower.indexOf(name) !== at)
   if (duplicate !== undefined) throw new NodeProblem('INVALID_CONFIG', `inputs: duplicate name ${duplicate}`)
-}
-
-function requireSameColumns(relations: readonly RelationShape[]): void {
-  const [first, ...others] = relations.map(({ columns }) => new Set(columns.map(({ name }) => name.toLowerCase())))
-  for (const other of others) {
-    const odd = [...(first ?? [])]
-      .filter((name) => !other.has(name))
-      .concat([...other].filter((name) => !first?.has(name)))
-    if (odd.length === 0) continue
-    const message = `not all inputs have the column ${odd.join(', ')}; allow it with missing_columns: "null"`
-    throw new NodeProblem('COLUMN_MISMATCH', message)
-  }
-}
-
-/** Types whose values are all values of a floating-point type, too. */
-const EXACT: Readonly<Record<string, ReadonlySet<string>>> = {
-  FLOAT: new Set(['FLOAT', 'TINYINT', 'UTINYINT', 'SMALLINT', 'USMALLINT']),
-  DOUBLE: new Set(['DOUBLE', 'FLOAT', 'TINYINT', 'UTINYINT', 'SMALLINT', 'USMALLINT', 'INTEGER', 'UINTEGER']),
-}
-
-/** A union of an integer or decimal with a floating-point number would round it without a word. */
-function requireUnrounded(relations: readonly RelationShape[], columns: readonly QueryColumn[]): void {
-  const byName = columnsByName(relations)
-  for (const { name, engineType } of columns) {
-    const exact = EXACT[engineType]
-    if (exact === undefined) continue
-    const rounded = byName.get(name.toLowerCase())?.find((column) => !exact.has(column.engineType))
-    if (rounded === undefined) continue
-    const message = `column ${name} is ${rounded.engineType} in one input and would be rounded to ${engineType}: CAST it`
-    throw new NodeProblem('TYPE_MISMATCH', message)
-  }
-}
-
-/** The columns of all relations by their names in lower case. */
-function columnsByName(relations: readonly RelationShape[]): ReadonlyMap<string, readonly QueryColumn[]> {
-  const byName = new Map<string, QueryColumn[]>()
-  for (const column of relations.flatMap(({ columns }) => columns)) {
-    const name = column.name.toLowerCase()
-    const known = byName.get(name)
-    if (known === undefined) byName.set(name, [column])
-    else known.push(column)
-  }
-  return byName
-}
-
-/** DuckDB compares names case-insensitively, and later nodes could not distinguish two columns with the same name. */
-function requireDistinct(columns: readonly QueryColumn[]): void {
-  const seen = new Set<string>()
-  for (const { name } of columns) {
-    if (seen.has(name.toLowerCase())) {
-      throw new NodeProblem('DUPLICATE_COLUMN', `the result has two columns named ${name}: rename one with AS`)
-    }
-    seen.add(name.toLowerCase())
-  }
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
@@ -78,6 +78,8 @@ export class PipelineSession {
   /** The sources as they were when everything in them was read; nothing is planned while they are unchanged. */
   #drained: readonly Table[] | undefined
   #triggeredAt: number | undefined
+  /** Lookup tables and tables of diverted rows as last loaded. */
+  #known: ReadonlyMap<string, Table> = new Map()
 
   private constructor(deps: SessionDeps, spec: PipelineSpec) {
     this.#deps = deps
@@ -240,7 +242,7 @@ export class PipelineSession {
   ): Promise<CommittedBatch> {
     const { batchId, sources, batches } = planned
     if (batches.every(({ tasks }) => tasks.length === 0)) return NO_OUTPUT
-    const { compiled, sink } = await watch.time('query_planning', () => this.#fit(planned))
+    const { compiled, sink, others } = await watch.time('query_planning', () => this.#fit(planned))
     const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
     const { engine, tables, catalog, checkLease } = this.#deps
     const progress: SinkProgress = {
@@ -257,10 +259,12 @@ export class PipelineSession {
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
     const tasks = batches.map((batch) => batch.tasks)
     const target = { catalog: catalog(), branch: appendOnly(compiled, this.#branch), lastBatch: this.#sinkBatch }
+    const stamp = { pipelineId, batchId, at: this.#deps.now() }
     const output = await outputBatch({
-      write: { engine, sources, tasks, sink, compiled, owner, filePrefix, signal },
+      write: { engine, sources, tasks, sink, others, compiled, stamp, owner, filePrefix, signal },
       commit: { ...target, queryId, progress, checkLease, signal },
       loadSink: () => tables.current(this.#spec.sink),
+      onDiverted: (table) => tables.committed(table),
       watch,
     })
     if (output.committed === undefined) return output
@@ -275,12 +279,27 @@ export class PipelineSession {
     const rows = batches.map(({ schemas }) => schemas)
     const known = this.#pairs
     const dropped = batchSchemas({ sources, rows, known }).map((schema) => schema.dropped.join(' '))
-    const key = schemaKey(sources, sink, dropped)
-    if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink }
+    const others = await this.#others()
+    const key = schemaKey([...sources, sink, ...others.values()], dropped)
+    if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink, others }
     const { query } = this.#spec
-    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, known, rows })
-    this.#fitted = { key: schemaKey(sources, fitted.sink, dropped), batch: fitted.compiled }
+    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, others, known, rows })
+    const tables = [...sources, fitted.sink, ...others.values()]
+    this.#fitted = { key: schemaKey(tables, dropped), batch: fitted.compiled }
     return fitted
+  }
+
+  /** Lookup tables as they are now, and tables of diverted rows. */
+  async #others(): Promise<ReadonlyMap<string, Table>> {
+    const { lookups, diverts } = this.#spec.query.others ?? { lookups: [], diverts: [] }
+    const loaded = new Map<string, Table>()
+    for (const name of new Set([...lookups, ...diverts])) {
+      const table = await this.#deps.tables.current(parseIdentifier(name))
+      if (diverts.includes(name)) this.#requireSame(this.#known.get(name), table)
+      loaded.set(name, table)
+    }
+    this.#known = loaded
+    return loaded
   }
 
   #advance({ batchId, batches }: PlannedBatch, { committed }: CommittedBatch): void {
@@ -332,6 +351,9 @@ export class PipelineSession {
         snapshot_id: committed?.snapshotId.toString() ?? null,
         ...(this.#branch === undefined ? {} : { branch: this.#branch }),
       },
+      rows_diverted: output.rows_diverted,
+      rows_dropped: output.rows_dropped,
+      checks: output.checks,
     }
   }
 }
@@ -345,9 +367,9 @@ function appendOnly({ merge }: FittedBatch['compiled'], branch: string | undefin
   )
 }
 
-function schemaKey(sources: readonly Table[], sink: Table, dropped: readonly string[]): string {
-  const tables = [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`)
-  return [...tables, ...dropped].join()
+function schemaKey(tables: readonly Table[], dropped: readonly string[]): string {
+  const schemas = tables.map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`)
+  return [...schemas, ...dropped].join()
 }
 
 function isSame(end: ReadPosition, start: ReadPosition | undefined): boolean {

@@ -13,7 +13,7 @@ import type { PartitionSpec } from '../../iceberg/partitioning/partitioning.ts'
 import { fieldById, highestFieldId, type Schema } from '../../iceberg/schema/schema.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
-import type { BatchQuery, CompiledMerge } from '../sink/batch-query.ts'
+import type { BatchQuery, CompiledMerge, OtherTables } from '../sink/batch-query.ts'
 import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../checkpoint/checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
@@ -21,7 +21,7 @@ import { backfillOffset } from '../recovery/recover.ts'
 import { type KnownProgress, listBranchProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
-import { compileProblem, FOLLOWS_SOURCE } from '../sink/schema.ts'
+import { compileProblem, FOLLOWS_SOURCE, schemasOf } from '../sink/schema.ts'
 import { checkUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
 import { requireFreeBranch } from './start-branch.ts'
@@ -79,16 +79,17 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   for (const source of sources) requireUnencrypted(source, 'source_table')
   if (sink) {
     requireUnencrypted(sink, 'sink_table')
-    requireWritableSink(sink)
+    requireWritableTable(sink, 'sink_table')
   }
   const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
   const found = await readCheckpoint(deps, checkpointLocation, sources.length)
   requireOwn(found, { sources, sink })
+  const others = await loadOthers(deps.catalog, request.query.others, { sources, sink })
   const known = sink ? progressIn(sink) : []
   const lost = lostQuery(listAll(sink), sources, checkpointLocation)
   const queryId = found.queryId ?? lost?.queryId
-  const unchecked = await requireFittingSink(deps.engine, request.query, { sources, sink, known, queryId })
+  const unchecked = await requireFittingSink(deps.engine, request.query, { sources, sink, others, known, queryId })
   requireFreeBranch(request.branch, { sink, queryId, query: request.query })
   const { reads } = request.query
   const start = await requestedStart(request.begin, { sources, reads, state: found, isLost: lost !== undefined })
@@ -112,6 +113,7 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
 interface FittingSink {
   readonly sources: readonly Table[]
   readonly sink: Table | undefined
+  readonly others: ReadonlyMap<string, Table>
   readonly known: readonly KnownProgress[]
   readonly queryId: string | undefined
 }
@@ -120,13 +122,13 @@ interface FittingSink {
 async function requireFittingSink(
   engine: Engine,
   query: BatchQuery,
-  { sources, sink, known, queryId }: FittingSink,
+  { sources, sink, others, known, queryId }: FittingSink,
 ): Promise<readonly string[]> {
   if (sink === undefined) {
     await requireCopyable(engine, query, sources)
     return []
   }
-  const merge = await requireFitting(engine, query, { sources, sink })
+  const merge = await requireFitting(engine, query, { sources, sink, others })
   if (merge === undefined) return []
   const before = known.find((own) => own.queryId === queryId)?.progress.keyIds ?? []
   // a sink that this pipeline merges into by the key already has each key once
@@ -179,11 +181,11 @@ function requireUnencrypted({ identifier, metadata }: Table, field: string): voi
   throw refuse('UNPROCESSABLE', field, `table ${formatIdentifier(identifier)} is encrypted`)
 }
 
-function requireWritableSink({ metadata }: Table): void {
+function requireWritableTable({ metadata }: Table, field: string): void {
   try {
     requireSupportedProperties(metadata.properties)
   } catch (error) {
-    throw isIcebergError(error) ? refuse('UNPROCESSABLE', 'sink_table', { what: error.message, cause: error }) : error
+    throw isIcebergError(error) ? refuse('UNPROCESSABLE', field, { what: error.message, cause: error }) : error
   }
 }
 
@@ -244,15 +246,48 @@ function isStampOf(stamp: { readonly uuid: string } | undefined, { metadata }: T
   return stamp?.uuid === metadata.tableUuid
 }
 
+interface FittingTables {
+  readonly sources: readonly Table[]
+  readonly sink: Table
+  readonly others: ReadonlyMap<string, Table>
+}
+
+/** Lookup tables, and tables of diverted rows, which must be neither the sink nor a source. */
+async function loadOthers(
+  catalog: Catalog,
+  { lookups, diverts }: OtherTables = { lookups: [], diverts: [] },
+  { sources, sink }: StartTables,
+): Promise<ReadonlyMap<string, Table>> {
+  const others = new Map<string, Table>()
+  for (const name of new Set([...lookups, ...diverts])) {
+    const table = await loadTable(catalog, 'version_id', name)
+    requireUnencrypted(table, 'version_id')
+    others.set(name, table)
+    if (!diverts.includes(name)) continue
+    requireWritableTable(table, 'version_id')
+    const { tableUuid: uuid } = table.metadata
+    const isTaken = [...sources, ...(sink ? [sink] : [])].some(
+      ({ metadata }) => uuid !== '' && metadata.tableUuid === uuid,
+    )
+    if (isTaken)
+      throw refuse('UNPROCESSABLE', 'version_id', `the table ${name} of diverted rows is the sink or a source`)
+  }
+  return others
+}
+
 async function requireFitting(
   engine: Engine,
   query: BatchQuery,
-  { sources, sink }: { readonly sources: readonly Table[]; readonly sink: Table },
+  { sources, sink, others }: FittingTables,
 ): Promise<CompiledMerge | undefined> {
   const schema = currentSchema(sink.metadata)
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const compiled = await query.compile({ sources: schemas, sink: schema, known: [] })
+  for (const name of query.others?.diverts ?? []) {
+    const target = others.get(name)
+    if (target) await requireWritable(engine, currentSchema(target.metadata), 'version_id')
+  }
+  const compiled = await query.compile({ sources: schemas, sink: schema, others: schemasOf(others), known: [] })
   const problem = compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
   return compiled.merge

@@ -27,7 +27,24 @@ export interface BatchProgress {
     /** The branch that has the rows; absent: `main`. */
     readonly branch?: string
   }
+  /** Rows that check nodes wrote to other tables. */
+  readonly rows_diverted: number
+  /** Rows that check and deduplicate nodes left out. */
+  readonly rows_dropped: number
+  /** Each expectation of the check nodes. */
+  readonly checks: readonly CheckProgress[]
 }
+
+/** How many rows of a batch failed an expectation. */
+export interface CheckProgress {
+  readonly node_id: string
+  readonly name: string
+  readonly failed: number
+  readonly total: number
+}
+
+/** A batch of a query without checks. */
+export const NO_CHECKS = { rows_diverted: 0, rows_dropped: 0, checks: [] } as const satisfies Partial<BatchProgress>
 
 export interface SourceProgress {
   readonly description: string
@@ -84,6 +101,9 @@ export function idleProgress(last: BatchProgress, now: Date): BatchProgress {
       lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 },
     })),
     sink: { ...last.sink, num_output_rows: 0, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 },
+    rows_diverted: 0,
+    rows_dropped: 0,
+    checks: last.checks.map((check) => ({ ...check, failed: 0, total: 0 })),
   }
 }
 

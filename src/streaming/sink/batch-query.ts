@@ -1,5 +1,6 @@
 import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { ChangesRead } from '../../engines/engine.ts'
+import type { QueryStep, RowCheck } from '../../engines/row-checks.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
 import type { ColumnPair, SourceColumn } from './column-mapping.ts'
@@ -22,10 +23,58 @@ export interface CompiledMerge {
   readonly appliesDeletes: boolean
 }
 
+/** A table whose rows the query looks up: all rows, as they are when the batch starts. */
+export interface CompiledLookup extends CompiledInput {
+  readonly table: string
+}
+
+/** A count of rows of one node, with what the number means. */
+export interface NodeCheck extends RowCheck {
+  readonly nodeId: string
+  /**
+   * `expectation`: rows that fail the expectation. `dropped` and `diverted`: rows of the node that are left out, or go to another
+   * table. `duplicates`: keys that a lookup table has more than once.
+   */
+  readonly counts: 'expectation' | 'dropped' | 'diverted' | 'duplicates'
+  /** The name of the expectation, else the table of the lookup, else the node. */
+  readonly name: string
+}
+
+/** The batch that diverts rows. */
+export interface DivertStamp {
+  readonly pipelineId: string
+  readonly batchId: number
+  readonly at: Date
+}
+
+/** Rows that go to another table than the sink. */
+export interface CompiledDivert {
+  readonly nodeId: string
+  readonly table: string
+  /** A SELECT with one column `c<field id>` per top-level column of the table. */
+  readonly query: (stamp: DivertStamp) => string
+  /** A SELECT of the same rows without the stamp. */
+  readonly content: string
+}
+
+/** The tables that a query uses besides its sources and its sink, each once. */
+export interface OtherTables {
+  readonly lookups: readonly string[]
+  readonly diverts: readonly string[]
+}
+
 /** A query compiled for the current schemas of sources and sink. */
 export interface CompiledBatch {
   /** One per source, in the order of the pipeline's sources. */
   readonly inputs: readonly CompiledInput[]
+  /** Tables that the query reads besides its sources; default: none. */
+  readonly lookups?: readonly CompiledLookup[]
+  /** The rows of the sink as they are when the batch starts; default: not read. */
+  readonly sinkRows?: CompiledInput
+  /** What is computed once before the query; default: nothing. */
+  readonly steps?: readonly QueryStep[]
+  readonly checks?: readonly NodeCheck[]
+  readonly diverts?: readonly CompiledDivert[]
   /** A SELECT over the inputs with one column `c<field id>` per top-level column of the sink, and for `CHANGE_TYPE` with {@link merge}. */
   readonly query: string
   /** Undefined: the rows are appended. */
@@ -50,6 +99,8 @@ export interface BatchSchemas {
   /** One per source, in the order of the pipeline's sources. */
   readonly sources: readonly Schema[]
   readonly sink: Schema
+  /** The schemas of {@link BatchQuery.others}, by name; default: none. */
+  readonly others?: ReadonlyMap<string, Schema>
   /** What earlier batches paired; see {@link CompiledBatch.pairs}. */
   readonly known: readonly ColumnPair[]
 }
@@ -78,6 +129,8 @@ export interface BatchQuery {
   readonly write?: SinkWrite
   /** What happens to {@link CompiledBatch.missing}; default: `add` for a sink that a pipeline created, else `fail`. */
   readonly onSchemaChange?: SchemaChange | undefined
+  /** Default: none. */
+  readonly others?: OtherTables
   /** Replaces a text that contains a secret of the query; for messages of errors. */
   readonly hide?: (text: string) => string
   /** Throws `PipelineStopped` when the query can never run again. */

@@ -1,7 +1,8 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import type { AppendFromTask, Engine } from '../../engines/engine.ts'
+import type { AppendFromTask, Engine, QueryInput } from '../../engines/engine.ts'
+import type { RowCheck } from '../../engines/row-checks.ts'
 import type { EngineRunOptions } from '../../engines/run-options.ts'
-import type { OutputSpec } from '../../engines/output-spec.ts'
+import type { OutputSpec, SideOutput, SideResult } from '../../engines/output-spec.ts'
 import { requirePlain } from '../../iceberg/metadata/encryption.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
@@ -10,7 +11,11 @@ import { currentSchema, currentSpec, propertyCount } from '../../iceberg/metadat
 import { partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { CompiledBatch } from './batch-query.ts'
+import { planLookup } from '../source/lookup-plan.ts'
+import type { CheckProgress } from './batch-progress.ts'
+import type { CompiledBatch, CompiledDivert, DivertStamp, NodeCheck } from './batch-query.ts'
+import { checkCounts, requireChecks } from './check-results.ts'
+import type { DivertedBatch } from './progress.ts'
 
 export interface BatchWrite {
   readonly engine: Engine
@@ -18,7 +23,10 @@ export interface BatchWrite {
   /** The files to read, one list per source. */
   readonly tasks: readonly (readonly FileScanTask[])[]
   readonly sink: Table
+  /** The tables of `BatchQuery.others`, by name. */
+  readonly others: ReadonlyMap<string, Table>
   readonly compiled: CompiledBatch
+  readonly stamp: DivertStamp
   /** The user for whom the batch runs. */
   readonly owner?: string | undefined
   /** Prefix for the names of new files; must be unique. */
@@ -31,19 +39,31 @@ export interface WrittenBatch {
   readonly files: readonly DataFile[]
   readonly rowsRead: number
   readonly rowsWritten: number
+  readonly rowsDropped: number
+  /** One per table that gets diverted rows, also if there are none. */
+  readonly diverted: readonly WrittenRows[]
+  readonly checks: readonly CheckProgress[]
+}
+
+/** The diverted rows of one table. */
+export interface WrittenRows extends DivertedBatch {
+  readonly table: Table
+  readonly files: readonly DataFile[]
 }
 
 const DEFAULT_FILE_BYTES = 512 * 2 ** 20
 
 /**
- * Writes the rows of a batch as data files of the sink, partitioned by its current spec. When each source row must
- * become one sink row, throws `ROWS_NOT_CONSERVED` if the counts differ; then no files are left behind.
+ * Writes the rows of a batch as data files of the sink, partitioned by its current spec, and diverted rows as data files of their
+ * tables. When each source row must become one sink row, throws `ROWS_NOT_CONSERVED` if the counts differ; `PipelineStopped`
+ * `CHECK_FAILED` when rows fail a check. Then no files are left behind.
  */
 export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
   const { engine, compiled, sink } = write
   requirePlain(sink.metadata)
   const output = { io: sink.io, output: outputOf(sink, write.filePrefix) }
-  const result = await engine.appendFrom({ ...queryOf(write), ...output }, runOptionsOf(write))
+  const result = await engine.appendFrom({ ...(await queryOf(write)), ...output }, runOptionsOf(write))
+  requireChecks(compiled.checks ?? [], result.checks)
   const { files, rowsRead, rowsDeleted, rowsWritten } = result
   if (compiled.isOneToOne && rowsRead - rowsDeleted !== rowsWritten) {
     await Promise.all(files.map(({ filePath }) => sink.io.delete(filePath).catch(() => undefined)))
@@ -53,20 +73,83 @@ export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
         `${formatIdentifier(sink.identifier)}; nothing was committed`,
     )
   }
-  return { files, rowsRead: rowsRead - rowsDeleted, rowsWritten }
+  return {
+    files,
+    rowsRead: rowsRead - rowsDeleted,
+    rowsWritten,
+    ...checkCounts(compiled.checks ?? [], result.checks),
+    diverted: divertedRows(write, result.sides),
+  }
 }
 
-/** The query of a batch for the engine. */
-export function queryOf({ compiled, sources, tasks }: BatchWrite): Omit<AppendFromTask, 'io' | 'output'> {
+function sourceInputs({ compiled, sources, tasks }: BatchWrite): readonly QueryInput[] {
+  return compiled.inputs.map((input, source) => {
+    const table = sources[source]
+    if (table === undefined) throw new Error('a query reads a source that the pipeline does not have')
+    const isOrdered = compiled.merge !== undefined || input.changes !== undefined
+    return { ...input, io: table.io, metadata: table.metadata, inputs: tasks[source] ?? [], isOrdered }
+  })
+}
+
+async function lookupInputs({ compiled, sink, others, signal }: BatchWrite): Promise<readonly QueryInput[]> {
+  const inputs: QueryInput[] = []
+  if (compiled.sinkRows !== undefined) {
+    const { io, metadata } = sink
+    inputs.push({ ...compiled.sinkRows, io, metadata, inputs: await planLookup(sink, signal), isLookup: true })
+  }
+  for (const { table: name, ...input } of compiled.lookups ?? []) {
+    const table = otherTable(others, name)
+    requirePlain(table.metadata)
+    const { io, metadata } = table
+    inputs.push({ ...input, io, metadata, inputs: await planLookup(table, signal), isLookup: true })
+  }
+  return inputs
+}
+
+function checkOf({ step, failed, maxRatio, example }: NodeCheck): RowCheck {
+  return { step, failed, maxRatio, example }
+}
+
+function sideOf({ table, query, content }: CompiledDivert, { others, stamp, filePrefix }: BatchWrite): SideOutput {
+  const target = otherTable(others, table)
+  requirePlain(target.metadata)
+  return { query: query(stamp), content, io: target.io, output: outputOf(target, `${filePrefix}-d`) }
+}
+
+/** The diverted rows of each table, to which several nodes may divert. */
+export function divertedRows({ compiled, others }: BatchWrite, sides: readonly SideResult[]): readonly WrittenRows[] {
+  const { diverts = [] } = compiled
+  return [...new Set(diverts.map(({ table }) => table))].map((name) => {
+    const own = diverts.flatMap((divert, at) => {
+      const side = sides[at]
+      return divert.table === name && side !== undefined ? [{ ...side, nodeId: divert.nodeId }] : []
+    })
+    return {
+      table: otherTable(others, name),
+      files: own.flatMap(({ files }) => files),
+      rows: own.reduce((sum, { rows }) => sum + rows, 0),
+      fingerprint: own.map(({ nodeId, fingerprint }) => `${nodeId}:${fingerprint}`).join(' '),
+    }
+  })
+}
+
+function otherTable(others: ReadonlyMap<string, Table>, name: string): Table {
+  const table = others.get(name)
+  if (table === undefined) throw new Error('a query uses a table that was not loaded')
+  return table
+}
+
+/** The query of a batch for the engine, with what comes before and besides. */
+export async function queryOf(write: BatchWrite): Promise<Omit<AppendFromTask, 'io' | 'output'>> {
+  const { compiled } = write
+  const { steps, checks = [], diverts = [] } = compiled
   return {
-    inputs: compiled.inputs.map((input, source) => {
-      const table = sources[source]
-      if (table === undefined) throw new Error('a query reads a source that the pipeline does not have')
-      const isOrdered = compiled.merge !== undefined || input.changes !== undefined
-      return { ...input, io: table.io, metadata: table.metadata, inputs: tasks[source] ?? [], isOrdered }
-    }),
+    inputs: [...sourceInputs(write), ...(await lookupInputs(write))],
     query: compiled.query,
     ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),
+    ...(steps === undefined
+      ? {}
+      : { steps, checks: checks.map(checkOf), sides: diverts.map((divert) => sideOf(divert, write)) }),
     isRepeatable: compiled.isRepeatable,
     isUntrusted: compiled.isUntrusted ?? false,
   }

@@ -18,25 +18,37 @@ import { stageRowDelta } from '../../iceberg/update/stage/stage-row-delta.ts'
 import { deleteFileTargetBytes, deleteGranularity } from '../../maintenance/position-deletes/delete-properties.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import type { BatchWrite } from './batch-writer.ts'
-import { outputOf, queryOf, runOptionsOf } from './batch-writer.ts'
+import { divertedRows, outputOf, queryOf, runOptionsOf } from './batch-writer.ts'
+import { requireChecks } from './check-results.ts'
 import type { CompiledMerge } from './batch-query.ts'
 
 /**
  * Runs the query of a batch whose rows are merged into the sink; the caller closes the merge. Throws `PipelineStopped` `INVALID_KEY` for
- * rows without a key, and `INVALID_CHANGE` for an unknown kind of change: the same rows would come again.
+ * rows without a key, `INVALID_CHANGE` for an unknown kind of change, and `CHECK_FAILED`: the same rows would come again.
  */
 export async function openMerge(write: BatchWrite, merge: CompiledMerge): Promise<RowMerge> {
   const { metadata } = write.sink
   requirePlain(metadata)
   requireDeletable(metadata)
-  const opened = await write.engine.openRowMerge({ ...queryOf(write), metadata, ...merge }, runOptionsOf(write))
+  const task = { ...(await queryOf(write)), metadata, ...merge }
+  const opened = await write.engine.openRowMerge(task, runOptionsOf(write))
   try {
+    requireChecks(write.compiled.checks ?? [], opened.rows.checks)
     requireMergeable(opened, keyNames(metadata, merge))
     return opened
   } catch (error) {
     await opened.close()
+    for (const { table, files } of divertedRows(write, opened.rows.sides)) await discardFiles(table, files)
     throw error
   }
+}
+
+/** Deletes files that are not committed. */
+async function discardFiles({ io }: Table, files: readonly DataFile[]): Promise<void> {
+  await deleteFrom(
+    io,
+    files.map(({ filePath }) => filePath),
+  )
 }
 
 /** Throws `UNSUPPORTED` for a table in which rows cannot be replaced. */

@@ -37,6 +37,8 @@ export interface SinkProgress {
   readonly keyIds: readonly number[]
   /** The branch that has the rows of all batches so far; absent: `main`. */
   readonly branch?: ProgressBranch
+  /** In a table of diverted rows: what the batch diverted into it. */
+  readonly diverted?: DivertedBatch
 }
 
 /** A branch with rows that `main` does not have yet. */
@@ -44,6 +46,13 @@ export interface ProgressBranch {
   readonly name: string
   /** The snapshot of `main` on which the branch began; undefined: the table was empty. */
   readonly base: bigint | undefined
+}
+
+/** The rows that a batch diverted into one table. */
+export interface DivertedBatch {
+  readonly rows: number
+  /** The same text for the same rows, whatever their order. */
+  readonly fingerprint: string
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -93,6 +102,7 @@ export function formatProgress(progress: SinkProgress): string {
     ...(progress.countsByAge ? { counts_by_age: true } : {}),
     ...(progress.keyIds.length > 0 ? { key: [...progress.keyIds] } : {}),
     ...(progress.branch === undefined ? {} : branchToJson(progress.branch)),
+    ...(progress.diverted === undefined ? {} : { diverted: { ...progress.diverted } }),
   })
 }
 
@@ -198,6 +208,16 @@ function parseProgress(text: string): SinkProgress {
     }),
     countsByAge: json['counts_by_age'] === true,
     keyIds: intList(optionalArray(json, 'key', where) ?? [], where),
+    ...divertedFromJson(json),
+  }
+}
+
+function divertedFromJson({ diverted }: JsonObject): Pick<SinkProgress, 'diverted'> {
+  if (diverted === undefined) return {}
+  const where = 'progress'
+  const json = asObject(diverted, where)
+  return {
+    diverted: { rows: requireCount(json, 'rows', where), fingerprint: requireString(json, 'fingerprint', where) },
   }
 }
 

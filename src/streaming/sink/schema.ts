@@ -4,6 +4,7 @@ import { commitTable } from '../../catalog/commit-table.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
 import { addColumn } from '../../iceberg/update/apply/schema-update.ts'
 import type { BatchQuery, CompiledBatch } from './batch-query.ts'
 import { type BatchSchema, batchSchema, type RowSchemas, withoutDropped } from '../source/dropped-columns.ts'
@@ -18,6 +19,8 @@ export interface FitRequest {
   readonly query: BatchQuery
   readonly sources: readonly Table[]
   readonly sink: Table
+  /** The tables of `BatchQuery.others`, by name; default: none. */
+  readonly others?: ReadonlyMap<string, Table>
   readonly known: readonly ColumnPair[]
   /** The schemas that the rows were written with, one entry per source; absent: read what the sources have now. */
   readonly rows?: readonly RowSchemas[]
@@ -28,6 +31,8 @@ export interface FittedBatch {
   readonly compiled: CompiledBatch
   /** The sink, with its new columns. */
   readonly sink: Table
+  /** The tables of `BatchQuery.others`, by name. */
+  readonly others: ReadonlyMap<string, Table>
 }
 
 /** Why no batch can be written for these schemas; undefined when it can. */
@@ -53,7 +58,8 @@ export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
   const { onSchemaChange } = request.query
   const problem = compileProblem(compiled, request.sink, onSchemaChange)
   if (problem !== undefined) throw new IncompatibleSchemas(problem)
-  if (compiled.missing.length === 0 || onSchemaChange === 'ignore') return { compiled, sink: request.sink }
+  const { others = new Map<string, Table>() } = request
+  if (compiled.missing.length === 0 || onSchemaChange === 'ignore') return { compiled, sink: request.sink, others }
   for (const { path, field } of compiled.missing) {
     await commitTable(request.catalog, request.sink.identifier, async (fresh) => {
       const { requirements, updates } = addColumn(fresh.metadata, {
@@ -68,7 +74,7 @@ export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
   const again = await compile({ ...request, sink })
   const rest = compileProblem(again, sink, onSchemaChange) ?? again.missing.map(({ path }) => path).join(', ')
   if (rest !== '') throw new IncompatibleSchemas(`the sink does not fit its source: ${rest}`)
-  return { compiled: again, sink }
+  return { compiled: again, sink, others }
 }
 
 async function compile(request: FitRequest): Promise<CompiledBatch> {
@@ -90,14 +96,23 @@ export function batchSchemas({ sources, rows, known }: Omit<FitRequest, 'catalog
   return sources.map(({ metadata }, at) => batchSchema(metadata, rows?.[at] ?? NO_ROWS, paired))
 }
 
-async function compileFor({ query, sink, known }: FitRequest, sources: readonly BatchSchema[]): Promise<CompiledBatch> {
+async function compileFor(
+  { query, sink, others, known }: FitRequest,
+  sources: readonly BatchSchema[],
+): Promise<CompiledBatch> {
   const compiled = await query.compile({
     sources: sources.map(({ schema }) => schema),
     sink: currentSchema(sink.metadata),
+    ...(others === undefined ? {} : { others: schemasOf(others) }),
     known,
   })
   const dropped = new Set(sources.flatMap((source) => source.dropped))
   return { ...compiled, missing: compiled.missing.filter(({ field }) => !dropped.has(field.id)) }
+}
+
+/** The current schemas of tables. */
+export function schemasOf(tables: ReadonlyMap<string, Table>): ReadonlyMap<string, Schema> {
+  return new Map([...tables].map(([name, { metadata }]) => [name, currentSchema(metadata)]))
 }
 
 function usualChange({ metadata }: Table): SchemaChange {

@@ -12,7 +12,7 @@ import { JsonFloat } from '../../iceberg/json/json-float.ts'
 import { type JsonObject, type JsonValue, parseJson } from '../../iceberg/json/lossless-json.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { BatchProgress } from '../sink/batch-progress.ts'
+import { type BatchProgress, NO_CHECKS } from '../sink/batch-progress.ts'
 import { batchOf } from '../sink/progress.ts'
 import { describeOffset, offsetFromJson, parseOffset, type StreamingOffset } from '../source/offset.ts'
 import type { ReadPosition } from '../source/history.ts'
@@ -156,6 +156,7 @@ export function describeSparkBatch(report: SparkBatchReport): BatchProgress {
       num_deleted_rows: 0,
       snapshot_id: snapshot?.snapshotId.toString() ?? null,
     },
+    ...NO_CHECKS,
   }
 }
 

@@ -3,6 +3,8 @@ export interface PipelineTables {
   readonly id: string
   readonly sources: readonly string[]
   readonly sinkTable: string
+  /** Further tables that it writes; absent: none. */
+  readonly options?: { readonly diverts?: readonly string[] }
 }
 
 /**
@@ -11,17 +13,28 @@ export interface PipelineTables {
  */
 export function cycleThrough(
   live: readonly PipelineTables[],
-  { sources, sinkTable }: Omit<PipelineTables, 'id'>,
+  { sources, ...tables }: Omit<PipelineTables, 'id'>,
 ): readonly string[] | undefined {
-  const ways: { readonly table: string; readonly through: readonly string[] }[] = [{ table: sinkTable, through: [] }]
-  const seen = new Set([sinkTable])
+  const own = writtenBy(tables)
+  const ways = own.map((table): { readonly table: string; readonly through: readonly string[] } => ({
+    table,
+    through: [],
+  }))
+  const seen = new Set(own)
   for (const { table, through } of ways) {
     if (sources.includes(table)) return through
     for (const pipeline of live) {
-      if (!pipeline.sources.includes(table) || seen.has(pipeline.sinkTable)) continue
-      seen.add(pipeline.sinkTable)
-      ways.push({ table: pipeline.sinkTable, through: [...through, pipeline.id] })
+      if (!pipeline.sources.includes(table)) continue
+      for (const written of writtenBy(pipeline)) {
+        if (seen.has(written)) continue
+        seen.add(written)
+        ways.push({ table: written, through: [...through, pipeline.id] })
+      }
     }
   }
   return undefined
+}
+
+function writtenBy({ sinkTable, options }: Pick<PipelineTables, 'sinkTable' | 'options'>): readonly string[] {
+  return [sinkTable, ...(options?.diverts ?? [])]
 }

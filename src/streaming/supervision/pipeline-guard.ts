@@ -47,9 +47,10 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
       const records = await deps.store.list()
       return records.flatMap((record): TableUser[] => {
         const user = { id: record.id, state: record.state, isLive: isLiveState(record) }
-        const isReader = record.sources.some((source) => mayBeSameTable(source, table))
-        if (isReader) return [{ ...user, role: 'reader' }]
-        return mayBeSameTable(record.sinkTable, table) ? [{ ...user, role: 'sink' }] : []
+        const { lookups = [], diverts = [] } = record.options
+        const isOneOf = (names: readonly string[]): boolean => names.some((name) => mayBeSameTable(name, table))
+        if (isOneOf([...record.sources, ...lookups])) return [{ ...user, role: 'reader' }]
+        return isOneOf([record.sinkTable, ...diverts]) ? [{ ...user, role: 'sink' }] : []
       })
     },
     affectedBy: async (rollback) =>
@@ -155,23 +156,39 @@ async function unreadColumns(
   return found
 }
 
+interface AskedPaths extends Asked {
+  readonly pathsOf: (column: TouchedColumn) => readonly ColumnPath[]
+}
+
+/** Those of the columns that a query reads under one of their paths; all of them for a copy. */
+async function columnsRead(
+  query: BatchQuery | undefined,
+  { table, columns, pathsOf }: AskedPaths,
+): Promise<readonly TouchedColumn[]> {
+  const needed: TouchedColumn[] = []
+  for (const column of columns) {
+    for (const path of pathsOf(column)) {
+      if (!((await query?.usesColumn?.({ table, path })) ?? true)) continue
+      needed.push(column)
+      break
+    }
+  }
+  return needed
+}
+
 /** Those of the columns that a pipeline needs. */
 async function neededColumns(
   { catalog, queryOf }: PipelineGuardDeps,
   record: PipelineRecord,
-  { table, columns, pathsOf }: Asked & { readonly pathsOf: (column: TouchedColumn) => readonly ColumnPath[] },
+  { table, columns, pathsOf }: AskedPaths,
 ): Promise<readonly TouchedColumn[]> {
-  if (record.sources.some((source) => mayBeSameTable(source, table))) {
+  const { lookups = [], diverts = [] } = record.options
+  const isOneOf = (names: readonly string[]): boolean => names.some((name) => mayBeSameTable(name, table))
+  // every column of a table of diverted rows may be filled
+  if (isOneOf(diverts)) return columns
+  if (isOneOf([...record.sources, ...lookups])) {
     const query = await queryOf?.(record)
-    const needed: TouchedColumn[] = []
-    for (const column of columns) {
-      for (const path of pathsOf(column)) {
-        if (!((await query?.usesColumn?.({ table, path })) ?? true)) continue
-        needed.push(column)
-        break
-      }
-    }
-    return needed
+    return columnsRead(query, { table, columns, pathsOf })
   }
   if (!mayBeSameTable(record.sinkTable, table)) return []
   const { metadata } = await catalog().loadTable(parseIdentifier(table))

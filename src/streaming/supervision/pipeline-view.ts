@@ -21,6 +21,8 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     source_table: record.sources[0] ?? null,
     source_tables: record.sources,
     sink_table: record.sinkTable,
+    lookup_tables: record.options.lookups ?? [],
+    divert_tables: record.options.diverts ?? [],
     checkpoint_location: record.checkpointLocation,
     trigger_interval: record.triggerInterval,
     engine: record.engine,

@@ -47,6 +47,19 @@ describe('config forms', () => {
         { name: 'expression', kind: 'sql' },
       ],
     })
+    const [expectations, divertTo] = fieldsOf('check')
+    expect(divertTo).toMatchObject({ name: 'divert_to', kind: 'table', isRequired: false })
+    expect(expectations).toMatchObject({
+      kind: 'rows',
+      fields: [
+        { name: 'name', kind: 'text' },
+        { name: 'condition', kind: 'sql' },
+        { name: 'on_failure', kind: 'choice', options: ['fail', 'drop', 'divert'] },
+        { name: 'max_ratio', kind: 'number', isRequired: false },
+      ],
+    })
+    expect(fieldsOf('deduplicate')).toMatchObject([{ name: 'key', kind: 'list' }, { kind: 'choice' }, { kind: 'list' }])
+    expect(fieldsOf('lookup').map(({ kind }) => kind)).toEqual(['table', 'rows', 'rows', 'choice', 'choice'])
     for (const type of Object.keys(nodeConfigs) as NodeType[]) {
       expect(fieldsOf(type).map(({ kind }) => kind)).not.toContain('json')
     }
@@ -80,6 +93,7 @@ describe('config forms', () => {
     expect(summaryOf(node('a', { table: 'demo.orders' }))).toBe('demo.orders')
     expect(summaryOf(node('a', { query: 'select *\n  from input' }))).toBe('select * from input')
     expect(summaryOf(node('a', { columns: [{ name: 'id' }, { name: 'total' }] }))).toBe('id, total')
+    expect(summaryOf(node('a', { key: ['id', 'day'], keep: 'first' }))).toBe('id, day')
     expect(summaryOf(node('a'))).toBe('')
     expect(modeOf(node('a', { read: 'changes', key: ['id'] }))).toBe('changes')
     expect(modeOf(node('a', { write: 'mirror', key: ['id', 'region'] }))).toBe('mirror by id, region')

@@ -148,6 +148,60 @@ describe('the comparison', () => {
     expect(answer.limits).toMatchObject({ batches: 3, rows_per_table: 1_000_000, seconds: SECONDS, sample_rows: 20 })
   })
 
+  it('counts the rows that fail checks, looks up tables, and diverts nothing', async () => {
+    await lab.createTable('s.countries', [
+      ['id', 'long'],
+      ['size', 'double'],
+    ])
+    await lab.append('s.countries', 'SELECT i AS c1, 1.5 AS c2 FROM range(0, 45) t(i)')
+    await lab.createTable('s.bad', [
+      ['id', 'long'],
+      ['name', 'string'],
+      ['_reason', 'string'],
+      ['_batch_id', 'long'],
+      ['_pipeline', 'string'],
+      ['_diverted_at', 'timestamptz'],
+    ])
+    const check = (limit: number, action: string): object => {
+      const expectations = [
+        { name: 'small', condition: `id < ${limit}`, on_failure: action },
+        { name: 'even', condition: 'id % 2 = 0', on_failure: 'divert', max_ratio: 0.2 },
+      ]
+      return graph(['check', { expectations, divert_to: 's.bad' }])
+    }
+    const answer = await rehearsed(check(45, 'drop'), check(40, 'fail'))
+    expect(answer.candidate).toMatchObject({
+      rows: 13,
+      rows_dropped: 2,
+      rows_diverted: 15,
+      checks: [
+        { node_id: 'step', name: 'small', failed: 5, total: 30, would_stop: false },
+        { node_id: 'step', name: 'even', failed: 15, total: 30, would_stop: true },
+      ],
+    })
+    expect(answer.base).toMatchObject({ rows: 10, checks: [{ failed: 10, would_stop: true }, { failed: 15 }] })
+    expect(answer).toMatchObject({ rows_only_in_candidate: 3, rows_only_in_base: 0 })
+    expect(await lab.rows('s.bad')).toEqual([])
+    const joined = await rehearsed(
+      graph([
+        'lookup',
+        {
+          table: 's.countries',
+          on: [{ column: 'id', lookup_column: 'id' }],
+          columns: [{ column: 'size', name: 'extra' }],
+          kind: 'inner',
+        },
+      ]),
+    )
+    expect(joined).toMatchObject({
+      candidate: { rows: 25, checks: [{ name: 's.countries', failed: 0, would_stop: false }], rows_dropped: 0 },
+      inputs: [
+        { table: 's.orders', role: 'source', rows: 30 },
+        { table: 's.countries', role: 'lookup', rows: 45, complete: true },
+      ],
+    })
+  })
+
   it('of a changed filter shows the rows that are missing', async () => {
     const answer = await rehearsed(sql('SELECT id, name FROM input WHERE id >= 25'), ALL)
     expect(answer).toMatchObject({ rows_only_in_candidate: 0, rows_only_in_base: 5, sample_only_in_candidate: [] })

@@ -72,6 +72,9 @@ describe('the types of nodes', () => {
       'select',
       'sql',
       'union',
+      'check',
+      'lookup',
+      'deduplicate',
       'iceberg-sink',
     ])
     for (const { config_schema: schema, type } of body.node_types) {

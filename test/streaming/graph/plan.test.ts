@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PipelineGraph } from '../../../src/domain/graph.ts'
-import { graphSql, inputNames } from '../../../src/streaming/graph/compile-graph.ts'
+import { inputNames } from '../../../src/streaming/graph/compile-graph.ts'
+import { graphSteps } from '../../../src/streaming/graph/graph-steps.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
 import { runs } from '../../support/effort.ts'
 
@@ -141,7 +142,7 @@ describe('planning a graph', () => {
           const edges = pairs.filter(([a, b]) => a < b && b < list.length).map(([a, b]) => `n${a}>n${b}`)
           const { plan, problems } = planGraph(graph(nodes, ...edges))
           expect(plan !== undefined).toBe(problems.every(({ severity }) => severity === 'warning'))
-          if (plan) expect(graphSql(plan, ['*'])).toContain('SELECT')
+          if (plan) expect(graphSteps({ plan, columns: new Map() }).query(['*'])).toContain('SELECT')
         },
       ),
       { numRuns: runs(500) },

@@ -244,6 +244,16 @@ describe('a graph in SQL of Spark', () => {
     expect(problems).toEqual([])
   })
 
+  it.each([
+    ['check', { expectations: [{ name: 'x', condition: 'id > 0', on_failure: 'drop' }] }],
+    ['deduplicate', { key: ['id'] }],
+    ['lookup', { table: 's.l', on: [{ column: 'id', lookup_column: 'id' }], columns: [{ column: 'Name', name: 'n' }] }],
+  ])('refuses nodes of type %s, which the embedded engine runs', async (type, config) => {
+    const { problems } = await single([type, config], { sink: PEOPLE })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(`node q: nodes of type ${type} are not translated for Spark`)
+  })
+
   it('refuses secrets, without naming them', async () => {
     const { query, problems } = await single(['filter', { condition: "Name = 'env:LAKE_KEY'" }], {
       secrets: { lockhouse_secret_0: 'hunter2' },

@@ -26,6 +26,7 @@ function firstText(config: Node['config']): string {
 }
 
 function nameOf(item: unknown): string {
+  if (typeof item === 'string') return item
   if (typeof item !== 'object' || item === null || !('name' in item)) return ''
   return typeof item.name === 'string' ? item.name : ''
 }

@@ -30,43 +30,46 @@ interface CreateSinkProps {
   readonly onMade: () => void
 }
 
-/** Offers to create the sink table of a version when it does not exist, with the columns that the graph gives it. */
+/** Offers to create the tables of a version that do not exist, with the columns that the graph gives them. */
 export function CreateSink({ place, answer, isDirty = false, onMade }: CreateSinkProps) {
-  const { sink_table: table, sink_columns: columns, sink_exists: exists } = answer
-  if (table === null || exists !== false) return null
+  const { missing_tables: missing } = answer
+  if (missing.length === 0) return null
+  const tables = missing.flatMap(({ table, columns }) => (columns === null ? [] : [{ table, columns }]))
+  const canCreate = tables.length === missing.length && !hasOtherErrors(answer)
   return (
     <div className={classes.offer}>
-      <span>{words.missing(table)}</span>
+      <span>{words.missing(missing.map(({ table }) => table))}</span>
       {isDirty && <span className={classes.hint}>{words.saveFirst}</span>}
-      {!isDirty && columns !== null && !hasOtherErrors(answer) ? (
-        <CreateButton place={place} table={table} columns={columns} onMade={onMade} />
-      ) : undefined}
-      {!isDirty && (columns === null || hasOtherErrors(answer)) ? (
-        <span className={classes.hint}>{words.othersFirst}</span>
-      ) : undefined}
+      {!isDirty && canCreate ? <CreateButton place={place} tables={tables} onMade={onMade} /> : undefined}
+      {!isDirty && !canCreate ? <span className={classes.hint}>{words.othersFirst}</span> : undefined}
     </div>
   )
 }
 
-/** Whether there are more errors than the one about the missing sink. */
-function hasOtherErrors({ problems }: GraphValidation): boolean {
-  const errors = problems.filter(({ severity }) => severity === 'error')
-  return errors.length > 1
+/** Whether there are other errors than those about missing tables. */
+function hasOtherErrors({ problems, missing_tables: missing }: GraphValidation): boolean {
+  const writers = new Set(missing.flatMap(({ node_ids: ids }) => ids))
+  return problems.some(
+    ({ severity, code, node_id: id }) => severity === 'error' && !(code === 'NO_SUCH_TABLE' && writers.has(id ?? '')),
+  )
 }
 
 interface CreateButtonProps extends Pick<CreateSinkProps, 'place' | 'onMade'> {
-  readonly table: string
-  readonly columns: NonNullable<GraphValidation['sink_columns']>
+  readonly tables: readonly {
+    readonly table: string
+    readonly columns: NonNullable<GraphValidation['sink_columns']>
+  }[]
 }
 
-function CreateButton({ place, table, columns, onMade }: CreateButtonProps) {
+function CreateButton({ place, tables, onMade }: CreateButtonProps) {
+  const names = tables.map(({ table }) => table)
   const [isAsking, setAsking] = useState(false)
   const client = useQueryClient()
   const { environment } = place
   const make = useMutation({
     mutationFn: () => api.post(`${versionPathOf(place)}/sink-table`, {}, { query: { environment } }),
     onSuccess: () => {
-      notifications.show({ message: words.done(table) })
+      notifications.show({ message: words.done(names) })
       setAsking(false)
       onMade()
       return client.invalidateQueries({ queryKey: tablesQuery.queryKey })
@@ -75,25 +78,30 @@ function CreateButton({ place, table, columns, onMade }: CreateButtonProps) {
   return (
     <>
       <Button variant="default" size="compact-sm" onClick={() => setAsking(true)}>
-        {words.action}
+        {words.action(names.length)}
       </Button>
       <ConfirmDialog
         opened={isAsking}
         onClose={() => setAsking(false)}
-        title={words.title(table)}
+        title={words.title(names)}
         consequences={words.consequences}
-        confirmLabel={words.action}
+        confirmLabel={words.action(names.length)}
         busy={make.isPending}
         error={make.error}
         onConfirm={() => make.mutate()}
       >
-        <ul className={classes.columns}>
-          {columns.map(({ name, type }) => (
-            <li key={name}>
-              <code>{name}</code> <span className={classes.hint}>{type}</span>
-            </li>
-          ))}
-        </ul>
+        {tables.map(({ table, columns }) => (
+          <div key={table}>
+            {tables.length > 1 && <strong>{table}</strong>}
+            <ul className={classes.columns}>
+              {columns.map(({ name, type }) => (
+                <li key={name}>
+                  <code>{name}</code> <span className={classes.hint}>{type}</span>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
       </ConfirmDialog>
     </>
   )

@@ -15,10 +15,45 @@ export function ProgressTab({ pipeline: { last_progress: last } }: { readonly pi
         <h2>{progress.where}</h2>
         <TimeParts parts={last.duration_ms} />
       </section>
+      <Checks last={last} />
       <section className={classes.chart}>
         <CodeBlock label={progress.label} code={JSON.stringify(last, null, 2)} maxHeight={480} />
       </section>
     </div>
+  )
+}
+
+type Progress = NonNullable<Pipeline['last_progress']>
+
+/** How many rows of the batch failed each check; nothing for a pipeline that checks none. */
+function Checks({ last }: { readonly last: Progress }) {
+  const { checks, rows_diverted: diverted, rows_dropped: dropped } = last
+  if (checks.length === 0 && diverted + dropped === 0) return null
+  return (
+    <section className={classes.chart}>
+      <h2>{progress.checks.title}</h2>
+      <p className={classes.note}>{progress.checks.left(diverted, dropped)}</p>
+      {checks.length > 0 && (
+        <table className={classes.plain}>
+          <thead>
+            <tr>
+              <th scope="col">{progress.checks.name}</th>
+              <th scope="col">{progress.checks.node}</th>
+              <th scope="col">{progress.checks.failed}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {checks.map(({ node_id: node, name, failed, total }) => (
+              <tr key={JSON.stringify([node, name])}>
+                <th scope="row">{name}</th>
+                <td>{node}</td>
+                <td>{progress.checks.of(failed, total)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
   )
 }
 

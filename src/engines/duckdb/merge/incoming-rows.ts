@@ -67,7 +67,7 @@ export async function loadIncoming(
   run: DuckDbRun,
   task: RowMergeTask,
   files: readonly DataFile[],
-): Promise<Omit<MergeRows, 'rowsRead' | 'rowsDeleted'>> {
+): Promise<Omit<MergeRows, 'rowsRead' | 'rowsDeleted' | 'checks' | 'sides'>> {
   const fields = waitingFields(task.metadata)
   const schema = { schemaId: 0, identifierFieldIds: [], fields }
   const metadata = { ...task.metadata, schemas: [schema], currentSchemaId: 0, partitionSpecs: [SPEC], properties: {} }

@@ -53,9 +53,9 @@ export class DuckDbRowMerge implements RowMerge {
   /** Loads the waiting rows into the run, which the merge closes. */
   static async open(run: DuckDbRun, waiting: WaitingRows): Promise<DuckDbRowMerge> {
     const { task, appended } = waiting
-    const { rowsRead, rowsDeleted, files } = appended
+    const { rowsRead, rowsDeleted, files, checks, sides } = appended
     const rows = await loadIncoming(run, task, files)
-    return new DuckDbRowMerge(run, waiting, { rowsRead, rowsDeleted, ...rows })
+    return new DuckDbRowMerge(run, waiting, { rowsRead, rowsDeleted, checks, sides, ...rows })
   }
 
   mergeInto(target: MergeTarget, options: EngineRunOptions = {}): Promise<MergedRows> {

@@ -9,12 +9,14 @@ import {
   type QueryComparison,
   type SampleBounds,
 } from '../../query-comparison.ts'
+import type { RowCheckResult } from '../../row-checks.ts'
 import type { ResultColumn } from '../../sql-sandbox.ts'
 
 import { quoteName } from '../session/sql-text.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { type HashedColumn, rowHash } from '../comparison/row-hash.ts'
 import { openViews } from '../write/append-from.ts'
+import { countChecks, keepSteps } from '../write/query-steps.ts'
 import { fetchRows } from './query-rows.ts'
 import { isValueError } from './value-error.ts'
 
@@ -36,7 +38,7 @@ export async function compareQueries(run: DuckDbRun, task: CompareTask): Promise
   await run.shutIn()
   const inputRows: number[] = []
   for (const { name } of task.inputs) inputRows.push(await countRows(run, quoteName(name)))
-  const { base, problem } = await runQueries(run, task)
+  const { base, problem, checks } = await runQueries(run, task)
   const matches = base === undefined ? [] : matchColumns(task.candidate.columns, base.columns)
   const shared = matches.filter(({ comparison }) => comparison !== 'none')
   if (shared.length > 0) await findDifferences(run, shared, task.candidate)
@@ -48,7 +50,7 @@ export async function compareQueries(run: DuckDbRun, task: CompareTask): Promise
   const isDistinctExact = values <= task.maxExactValues
   const reading = { isDistinctExact, isCompared: shared.length > 0, sample: task.sample }
   const read = (side: Side, query: ComparedQuery): Promise<ComparedResult> =>
-    readResult(run, query, { ...reading, side, rows: rows[side] })
+    readResult(run, query, { ...reading, side, rows: rows[side], checks: checks[side] ?? [] })
   return {
     inputRows,
     candidate: await read('candidate', task.candidate),
@@ -63,27 +65,36 @@ interface QueriesRun {
   readonly base?: ComparedQuery
   /** Why it failed. */
   readonly problem?: string
+  /** Of each query that was run. */
+  readonly checks: Readonly<Partial<Record<Side, readonly RowCheckResult[]>>>
 }
 
 /** Runs both queries in one transaction, in which `now()` is the same for both. */
 async function runQueries(run: DuckDbRun, { candidate, base }: CompareTask): Promise<QueriesRun> {
   await run.execute('BEGIN TRANSACTION')
-  await keepRows(run, 'candidate', candidate)
+  const ofCandidate = await keepRows(run, 'candidate', candidate)
+  let ofBase: readonly RowCheckResult[] = []
   try {
-    if (base !== undefined) await keepRows(run, 'base', base)
+    if (base !== undefined) ofBase = await keepRows(run, 'base', base)
   } catch (error) {
     if (!isIcebergError(error) || !isValueError(error)) throw error
     await run.execute('ROLLBACK')
-    await keepRows(run, 'candidate', candidate)
-    return { problem: error.message }
+    const again = await keepRows(run, 'candidate', candidate)
+    return { problem: error.message, checks: { candidate: again } }
   }
   await run.execute('COMMIT')
-  return base === undefined ? {} : { base }
+  return { ...(base === undefined ? {} : { base }), checks: { candidate: ofCandidate, base: ofBase } }
 }
 
-function keepRows(run: DuckDbRun, side: Side, { query, columns }: ComparedQuery): Promise<void> {
+/** Keeps the rows of a query, and counts those that fail its checks. */
+async function keepRows(run: DuckDbRun, side: Side, compared: ComparedQuery): Promise<readonly RowCheckResult[]> {
+  const { query, columns, steps = [], checks = [] } = compared
+  await keepSteps(run, steps)
+  const counted = await countChecks(run, { checks })
   const names = columns.map((_, at) => columnName(at)).join(', ')
-  return run.execute(`CREATE TEMP TABLE ${TABLES[side]} AS SELECT * FROM (\n${query}\n) AS lockhouse_result(${names})`)
+  await run.execute(`CREATE TEMP TABLE ${TABLES[side]} AS SELECT * FROM (\n${query}\n) AS lockhouse_result(${names})`)
+  for (const { name } of steps) await run.execute(`DROP TABLE ${quoteName(name)}`)
+  return counted.map(({ total, failed, isExceeded }) => ({ total, failed, isExceeded }))
 }
 
 /**
@@ -148,10 +159,11 @@ interface ResultReading {
   /** Whether the rows were compared with those of the other result: else all of them are only here. */
   readonly isCompared: boolean
   readonly sample: SampleBounds
+  readonly checks: readonly RowCheckResult[]
 }
 
 async function readResult(run: DuckDbRun, { columns }: ComparedQuery, reading: ResultReading): Promise<ComparedResult> {
-  const { side, rows, isDistinctExact, isCompared, sample } = reading
+  const { side, rows, isDistinctExact, isCompared, sample, checks } = reading
   const names = columns.map((_, at) => columnName(at))
   const filled = await numbers(run, `SELECT ${names.map((name) => `count(${name})`).join(', ')} FROM ${TABLES[side]}`)
   const chosen = isCompared ? differingRows(side, sample.maxRows) : `rowid < ${sample.maxRows}`
@@ -164,6 +176,7 @@ async function readResult(run: DuckDbRun, { columns }: ComparedQuery, reading: R
     rowsOnlyHere: isCompared ? await countDiffering(run, side) : rows,
     sample: sampled,
     isSampleCut: truncated,
+    checks,
   }
 }
 

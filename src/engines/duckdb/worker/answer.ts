@@ -2,14 +2,16 @@ import { relative } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { QueryInput } from '../../engine.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 import { appendFrom } from '../write/append-from.ts'
 import { openRunAlone } from '../session/session.ts'
 import { compareQueries, type LocalComparison } from '../sandbox/compare-queries.ts'
 import { createLocalSandbox } from '../sandbox/local-sandbox.ts'
 import { queryRows } from '../sandbox/query-rows.ts'
 
-import type { WorkerInput, WorkerRequest, WrittenFile, WrittenFiles } from './messages.ts'
+import type { WorkerInput, WorkerOutput, WorkerRequest, WrittenFile, WrittenFiles } from './messages.ts'
 import { StagedIO } from './staged-io.ts'
 
 type Request<Op extends WorkerRequest['op']> = Extract<WorkerRequest, { readonly op: Op }>
@@ -58,24 +60,30 @@ async function compare({ folder, bounds, inputs, task }: Request<'compare'>): Pr
   }
 }
 
-async function append({ folder, bounds, inputs, task, output }: Request<'append'>): Promise<WrittenFiles> {
+async function append(request: Request<'append'>): Promise<WrittenFiles> {
+  const { folder, bounds, inputs, task, output, sides } = request
   const run = await openRunAlone({ folder, doing: 'running the query', bounds })
   const places = new OutputPlaces(folder)
+  const { io } = places
+  const placed = (given: WorkerOutput): OutputSpec => ({ ...given, newDataLocation: (_, index) => places.next(index) })
+  const moved = (files: readonly DataFile[]): WrittenFile[] =>
+    files.map((file) => ({ file, ...places.of(file.filePath) }))
   try {
-    const newDataLocation = (_: unknown, index: number): string => places.next(index)
     const result = await appendFrom(
       run,
       {
         ...task,
         inputs: inputs.map(openInput),
         isUntrusted: true,
-        io: places.io,
-        output: { ...output, newDataLocation },
+        io,
+        output: placed(output),
+        sides: sides.map((side) => ({ ...side, io, output: placed(side.output) })),
       },
       {},
     )
-    const { files, rowsRead, rowsDeleted } = result
-    return { written: files.map((file) => ({ file, ...places.of(file.filePath) })), rowsRead, rowsDeleted }
+    const { files, rowsRead, rowsDeleted, checks } = result
+    const written = result.sides.map((side) => ({ written: moved(side.files), fingerprint: side.fingerprint }))
+    return { written: moved(files), sides: written, checks, rowsRead, rowsDeleted }
   } finally {
     await run.close()
   }

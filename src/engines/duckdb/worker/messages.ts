@@ -1,4 +1,6 @@
 import type { AppendFromTask, CompareTask, QueryBounds, QueryInput } from '../../engine.ts'
+import type { SideOutput, SideResult } from '../../output-spec.ts'
+import type { RowCheckResult } from '../../row-checks.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { RelationShape, ResultColumn, UserSql } from '../../sql-sandbox.ts'
 import type { OutputSpec } from '../../output-spec.ts'
@@ -14,6 +16,12 @@ interface RunPlace {
   readonly folder: string
   readonly bounds: SandboxBounds
 }
+
+/** How data files are written; the parent chooses their locations. */
+export type WorkerOutput = Omit<OutputSpec, 'newDataLocation'>
+
+/** Rows for another table. */
+export type WorkerSide = Pick<SideOutput, 'query' | 'content'> & { readonly output: WorkerOutput }
 
 /** A request to a worker, which answers one at a time. */
 export type WorkerRequest =
@@ -35,8 +43,9 @@ export type WorkerRequest =
   | (RunPlace & {
       readonly op: 'append'
       readonly inputs: readonly WorkerInput[]
-      readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable' | 'secrets'>
-      readonly output: Omit<OutputSpec, 'newDataLocation'>
+      readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable' | 'secrets' | 'steps' | 'checks'>
+      readonly output: WorkerOutput
+      readonly sides: readonly WorkerSide[]
     })
 
 /** A new file in the folder of a run, before it is moved; `file.filePath` is not used. */
@@ -48,9 +57,17 @@ export interface WrittenFile {
   readonly file: DataFile
 }
 
+/** New files of a side. */
+export interface WrittenSide extends Pick<SideResult, 'fingerprint'> {
+  readonly written: readonly WrittenFile[]
+}
+
 /** The answer to `append`. */
 export interface WrittenFiles {
   readonly written: readonly WrittenFile[]
+  /** One per side of the task; none if a check is exceeded. */
+  readonly sides: readonly WrittenSide[]
+  readonly checks: readonly RowCheckResult[]
   readonly rowsRead: number
   readonly rowsDeleted: number
 }

@@ -1,11 +1,15 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
-import type { CompareTask, QueryAnswer } from '../../engine.ts'
+import type { AppendFromTask, CompareTask, QueryAnswer } from '../../engine.ts'
+import type { RowCheckResult } from '../../row-checks.ts'
 import type { ComparedQuery, ComparedResult } from '../../query-comparison.ts'
 
-import type { WrittenFile, WrittenFiles } from './messages.ts'
+import type { WrittenFile, WrittenFiles, WrittenSide } from './messages.ts'
 import type { LocalComparison } from '../sandbox/compare-queries.ts'
 
 // Answers of processes that run SQL of users are checked before use; `ENGINE_FAILED` when one is not as it should be.
+
+/** Longest text that is no row, in characters. */
+const MAX_TEXT = 1000
 
 /** The answer to `query`. */
 export function readAnswer(value: unknown): QueryAnswer {
@@ -16,11 +20,44 @@ export function readAnswer(value: unknown): QueryAnswer {
 }
 
 /** The answer to `append`. */
-export function readWritten(value: unknown): WrittenFiles {
-  const { written, rowsRead, rowsDeleted } = (value ?? {}) as Partial<WrittenFiles>
-  const isGood = Array.isArray(written) && written.every(isWrittenFile) && isCount(rowsRead) && isCount(rowsDeleted)
-  if (isGood) return { written, rowsRead, rowsDeleted }
-  throw unreadable()
+export function readWritten(value: unknown, task: Pick<AppendFromTask, 'checks' | 'sides'>): WrittenFiles {
+  const { written, sides, checks, rowsRead, rowsDeleted } = (value ?? {}) as Partial<WrittenFiles>
+  const isGood = areWritten(written) && isCount(rowsRead) && isCount(rowsDeleted) && isListOf(sides, isSide)
+  if (!isGood || !isListOf(checks, isCheckResult)) throw unreadable()
+  if (!areComplete({ written, sides, checks }, task)) throw unreadable()
+  return { written, sides, checks, rowsRead, rowsDeleted }
+}
+
+/** Whether each check and side of a task has its result; after a check that is exceeded, nothing is written. */
+function areComplete(
+  { written, sides, checks }: Pick<WrittenFiles, 'written' | 'sides' | 'checks'>,
+  { checks: wanted = [], sides: outputs = [] }: Pick<AppendFromTask, 'checks' | 'sides'>,
+): boolean {
+  if (checks.length !== wanted.length) return false
+  const wasStopped = checks.some(({ isExceeded }) => isExceeded)
+  return wasStopped ? sides.length + written.length === 0 : sides.length === outputs.length
+}
+
+function isListOf<T>(value: unknown, isOne: (one: Partial<T> | null) => one is T & Partial<T>): value is T[] {
+  return Array.isArray(value) && value.every(isOne)
+}
+
+function isCheckResult(value: Partial<RowCheckResult> | null): value is RowCheckResult {
+  const { total, failed, isExceeded, example } = value ?? {}
+  return isCount(total) && isCount(failed) && isFlag(isExceeded) && (example === undefined || isText(example))
+}
+
+function isSide(value: Partial<WrittenSide> | null): value is WrittenSide {
+  const { written, fingerprint } = value ?? {}
+  return areWritten(written) && isText(fingerprint)
+}
+
+function areWritten(value: unknown): value is WrittenFile[] {
+  return Array.isArray(value) && value.every(isWrittenFile)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT
 }
 
 function isWrittenFile(value: Partial<WrittenFile> | null): boolean {
@@ -63,9 +100,15 @@ export function readComparison(value: unknown, task: CompareTask): LocalComparis
   }
 }
 
-function isResult(value: Partial<ComparedResult> | undefined, { columns }: ComparedQuery): value is ComparedResult {
-  const { rows, nulls, distinct, rowsOnlyHere, sample, isSampleCut } = value ?? {}
+function isResult(
+  value: Partial<ComparedResult> | undefined,
+  { columns, checks: wanted = [] }: ComparedQuery,
+): value is ComparedResult {
+  const { rows, nulls, distinct, rowsOnlyHere, sample, isSampleCut, checks } = value ?? {}
   return (
+    Array.isArray(checks) &&
+    checks.length === wanted.length &&
+    checks.every(isCheckResult) &&
     isCount(rows) &&
     isCount(rowsOnlyHere) &&
     areCounts(nulls, columns.length) &&

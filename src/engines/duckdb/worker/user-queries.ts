@@ -1,5 +1,5 @@
-import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { mapBounded } from '../../../lib/bounded-map.ts'
 import { formatBytes } from '../../../lib/text.ts'
@@ -8,6 +8,7 @@ import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 import type { AppendFromResult, AppendFromTask, CompareTask, QueryAnswer, QueryInput, QueryTask } from '../../engine.ts'
+import type { OutputSpec } from '../../output-spec.ts'
 import type { EngineRunOptions } from '../../run-options.ts'
 import { cancelled, FairSlots, type LaneLoad } from '../../fair-slots.ts'
 import type { QueryComparison } from '../../query-comparison.ts'
@@ -17,7 +18,8 @@ import { readAnswer, readComparison, readWritten } from './read-answers.ts'
 import type { SandboxBounds } from '../session/sandbox-settings.ts'
 import type { ScratchFolder } from '../session/scratch.ts'
 import { copyOut } from '../scan/staging.ts'
-import type { WorkerInput, WorkerRequest, WrittenFile } from './messages.ts'
+import type { WorkerInput, WorkerOutput, WorkerRequest } from './messages.ts'
+import { placeWritten } from './place-written.ts'
 import type { WorkerCommand } from './worker-command.ts'
 import { WorkerPool } from './worker-pool.ts'
 import { RUNTIME_BYTES, WorkerEnded } from './worker-process.ts'
@@ -113,17 +115,23 @@ export class UserQueries {
       { ...options, limits, isLast: hasSecrets },
       async ({ folder, bounds, signal, ask }) => {
         const inputs = await stageInputs(task.inputs, { folder, signal })
-        const { query, isRepeatable, secrets } = task
-        const { newDataLocation: _, ...output } = task.output
         const work = workFolder(folder)
-        const own = { query, isRepeatable, ...(secrets && { secrets }) }
         isAsked = true
-        const answer = await ask({ op: 'append', folder: work, bounds, inputs, task: own, output })
-        const { written, rowsRead, rowsDeleted } = readWritten(answer)
-        const files = await placeWritten(written, { task, work, signal })
-        const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+        const answer = await ask({ op: 'append', folder: work, bounds, inputs, ...ownPart(task) })
+        const { written, rowsRead, rowsDeleted, checks, ...answered } = readWritten(answer, task)
+        const [files = [], ...ofSides] = await placeWritten([written, ...answered.sides.map((side) => side.written)], {
+          places: [task, ...(task.sides ?? [])],
+          work,
+          signal,
+        })
+        const sides = answered.sides.map(({ fingerprint }, at) => ({
+          files: ofSides[at] ?? [],
+          rows: rowsIn(ofSides[at] ?? []),
+          fingerprint,
+        }))
+        const rowsWritten = rowsIn(files)
         options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
-        return { files, rowsRead, rowsDeleted, rowsWritten }
+        return { files, rowsRead, rowsDeleted, rowsWritten, checks, sides }
       },
     )
     return run.catch((error: unknown) => Promise.reject(hasSecrets && isAsked ? withoutReason(error) : error))
@@ -276,43 +284,26 @@ function readingMetadata(metadata: TableMetadata): TableMetadata {
   return { ...metadata, ...none, json: {} }
 }
 
-interface Placing {
-  readonly task: AppendFromTask
-  readonly work: string
-  readonly signal: AbortSignal
-}
-
-/** Moves new files to their final locations; if anything fails, none is left there. */
-async function placeWritten(
-  written: readonly WrittenFile[],
-  { task, work, signal }: Placing,
-): Promise<readonly DataFile[]> {
-  const { io, output } = task
-  const placed: string[] = []
-  const files: DataFile[] = []
-  try {
-    for (const { name, index, file } of written) {
-      if (signal.aborted) throw cancelled(signal)
-      const path = await ownFile(work, name)
-      const location = output.newDataLocation(file.partition, index)
-      await io.moveIn(path, location)
-      placed.push(location)
-      files.push({ ...file, filePath: location })
-    }
-    if (signal.aborted) throw cancelled(signal)
-    return files
-  } catch (error) {
-    // one that cannot be deleted is an orphan, which the clean-up of orphans finds; the error matters more
-    await Promise.all(placed.map((location) => io.delete(location).catch(() => undefined)))
-    throw error
+/** What the worker gets of a task. */
+function ownPart(task: AppendFromTask): Pick<Extract<WorkerRequest, { op: 'append' }>, 'task' | 'output' | 'sides'> {
+  const { query, isRepeatable, secrets, steps, checks, sides = [] } = task
+  const own = { query, isRepeatable, ...(secrets && { secrets }), ...(steps && { steps }), ...(checks && { checks }) }
+  return {
+    task: own,
+    output: withoutLocations(task.output),
+    sides: sides.map((side) => ({
+      query: side.query,
+      content: side.content,
+      output: withoutLocations(side.output),
+    })),
   }
 }
 
-/** The path of a file directly in the folder, because a worker must not name other files. */
-async function ownFile(folder: string, name: string): Promise<string> {
-  const path = join(folder, name)
-  const real = await realpath(path).catch(() => '')
-  const isOwn = real.startsWith((await realpath(folder)) + sep) && (await lstat(path)).isFile()
-  if (isOwn) return path
-  throw new IcebergError('ENGINE_FAILED', 'the query returned a file that it did not write')
+function withoutLocations(spec: OutputSpec): WorkerOutput {
+  const { newDataLocation: _, ...output } = spec
+  return output
+}
+
+function rowsIn(files: readonly DataFile[]): number {
+  return files.reduce((sum, { recordCount }) => sum + recordCount, 0)
 }

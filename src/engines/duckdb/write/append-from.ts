@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { AppendFromResult, AppendFromTask, ChangesRead, QueryInput } from '../../engine.ts'
 import type { EngineRunOptions } from '../../run-options.ts'
 
@@ -10,13 +11,13 @@ import { CHANGE_ORDINAL, CHANGE_TYPE } from '../../../iceberg/changes/change-col
 import { POSITION } from '../changes/change-sql.ts'
 import { openChanges } from '../changes/open-changes.ts'
 import { appendRows } from './append-rows.ts'
+import { countChecks, dropNewTables, keepSteps, temporaryTables, writeSides } from './query-steps.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { SPILL_FOLDER } from '../session/sandbox-settings.ts'
 import { requireReadable } from '../scan/read-checks.ts'
 import { RowSource } from '../scan/row-source.ts'
 import { openInputs } from '../scan/inputs.ts'
 import type { StageContext } from '../scan/stage-context.ts'
-import { textOf } from '../session/result-values.ts'
 import { quoteName } from '../session/sql-text.ts'
 import { structMembers } from '../session/type-mapping.ts'
 import { nullLiteral } from '../session/value-literal.ts'
@@ -24,15 +25,15 @@ import { nullLiteral } from '../session/value-literal.ts'
 const INPUT_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/
 
 /** Refuses unreadable inputs before anything is opened. */
-export function requireReadableInputs({ inputs }: Pick<AppendFromTask, 'inputs'>): void {
+export function requireReadableInputs({ inputs, steps = [] }: Pick<AppendFromTask, 'inputs' | 'steps'>): void {
   const names = new Set<string>()
-  for (const { name, metadata, inputs: files } of inputs) {
+  for (const { name } of [...inputs, ...steps]) {
     if (!INPUT_NAME.test(name) || names.has(name.toLowerCase())) {
       throw new IcebergError('INVALID_ARGUMENT', `"${name}" is not a valid name of an input, or is used twice`)
     }
     names.add(name.toLowerCase())
-    requireReadable(metadata, files)
   }
+  for (const { metadata, inputs: files } of inputs) requireReadable(metadata, files)
 }
 
 /** Writes the result of a query over the rows of its inputs; each input is a view with its name. */
@@ -42,26 +43,28 @@ export async function appendFrom(
   options: EngineRunOptions,
 ): Promise<AppendFromResult> {
   const counts = { rowsRead: 0, rowsDeleted: 0, bytes: 0 }
-  await openViews(run, task.inputs, async ({ inputs }, source) => {
+  await openViews(run, task.inputs, async ({ inputs, isLookup }, source) => {
+    if (isLookup === true) return
     counts.rowsRead += source.rowsRead
     counts.rowsDeleted += await source.countDeleted()
     counts.bytes += inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
   })
   if (task.isUntrusted === true) await run.shutIn()
   if (task.secrets !== undefined) run.bind(task.secrets)
-  const files = await appendRows(
-    run,
-    {
-      io: task.io,
-      query: task.query,
-      output: task.output,
-      isRepeatable: task.isRepeatable,
-      bytesPerRow: counts.rowsRead === 0 ? 0 : counts.bytes / counts.rowsRead,
-    },
-    options,
-  )
+  const { rowsRead, rowsDeleted } = counts
+  await keepSteps(run, task.steps ?? [])
+  const checks = await countChecks(run, task)
+  if (checks.some(({ isExceeded }) => isExceeded)) {
+    return { files: [], rowsRead, rowsDeleted, rowsWritten: 0, checks, sides: [] }
+  }
+  const bytesPerRow = rowsRead === 0 ? 0 : counts.bytes / rowsRead
+  const { io, query, output, isRepeatable } = task
+  const write = (): Promise<readonly DataFile[]> =>
+    appendRows(run, { io, query, output, isRepeatable, bytesPerRow }, options)
+  const files = await (task.sides === undefined ? write() : dropNewTables(run, write))
   const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
-  return { files, rowsRead: counts.rowsRead, rowsDeleted: counts.rowsDeleted, rowsWritten }
+  const sides = await writeSides(run, task, files)
+  return { files, rowsRead, rowsDeleted, rowsWritten, checks, sides }
 }
 
 /** Creates a view for each input; `count` counts its rows before that. */
@@ -142,11 +145,6 @@ async function materialize(run: DuckDbRun, input: QueryInput, rows: string): Pro
 
 /** Prefix of the names of tables with the rows of an input. */
 const KEPT = 'lockhouse_rows_of_'
-
-async function temporaryTables(run: DuckDbRun): Promise<string[]> {
-  const rows = await run.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')
-  return rows.map((row) => textOf(row['table_name']))
-}
 
 /** Rows in the order of their files and positions, or of their changes: a row that disappears comes before one that appears. */
 function inOrderOf({ fields, isOrdered = false, changes }: QueryInput, sql: string | undefined): string | undefined {

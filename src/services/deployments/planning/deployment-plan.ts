@@ -20,6 +20,8 @@ import { type ReadPosition, unreadHistory } from '../../../streaming/source/hist
 import type { StreamingOffset } from '../../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../../pipelines/pipeline-deps.ts'
 import { engineOf, type PipelineEngineChoice } from '../../pipelines/pipeline-engine.ts'
+import { otherTables } from '../../pipelines/new-record.ts'
+import { tableConflict } from '../../pipelines/table-conflicts.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { beginOptions, requirePublished } from './plan-begin.ts'
 import { consequencesOf, rowChanges } from './consequences.ts'
@@ -321,12 +323,15 @@ async function requireFree(
   { pipelines, deployments }: PlanDeps,
   { compiled, previous }: { readonly compiled: CompiledVersion; readonly previous: PipelineRecord | undefined },
 ): Promise<void> {
-  const { sink: sinkTable, sources } = compiled
+  const { sink: sinkTable, sources, query } = compiled
+  const { diverts } = query.others
   const live = (await pipelines.listLive()).filter(({ id }) => id !== previous?.id)
   const user = live.find((pipeline) => pipeline.sinkTable === sinkTable)
   if (user) {
     throw new BlockedError(`pipeline ${user.id} is using the sink ${sinkTable}`, { type: 'pipeline', id: user.id })
   }
+  const conflict = tableConflict(live, { sinkTable, diverts })
+  if (conflict) throw new BlockedError(conflict.what, { type: 'pipeline', id: conflict.pipelineId })
   const rollout = (await deployments.listRollouts()).find(
     ({ pipelineId, rollout: other }) =>
       (previous === undefined || pipelineId !== previous.id) &&
@@ -337,7 +342,7 @@ async function requireFree(
     const definition = { type: 'definition', id: rollout.definitionId } as const
     throw new BlockedError(`the rollout of ${whose} is using the sink ${sinkTable}`, definition)
   }
-  const cycle = cycleThrough(live, { sources, sinkTable })
+  const cycle = cycleThrough(live, { sources, sinkTable, options: { diverts } })
   const [last] = cycle?.slice(-1) ?? []
   if (cycle && last !== undefined) {
     const message = `rows of ${sinkTable} would return to the source through ${cycle.join(', ')}`
@@ -373,6 +378,7 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
       maxFilesPerBatch: settings.maxFilesPerBatch,
       maxBytesPerBatch: settings.maxBytesPerBatch,
       ...(isSameCheckpoint && previous ? beginOptions(previous.options) : beginOptions(request)),
+      ...otherTables(compiled.query.others),
     },
     desiredState: 'running',
     state: 'starting',

@@ -101,6 +101,10 @@ async function nodeRows(
       return queryRows(node, known, sandbox)
     case 'union':
       return unionByName(node.inputs.flatMap((id) => known.get(id) ?? []))
+    case 'check':
+    case 'lookup':
+    case 'deduplicate':
+      throw new Refusal(`nodes of type ${node.type} are not translated for Spark`)
     default:
       return node satisfies never
   }

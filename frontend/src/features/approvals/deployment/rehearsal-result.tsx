@@ -31,6 +31,7 @@ export function RehearsalResult({ result }: { readonly result: Rehearsal }) {
         </Notice>
       )}
       <ColumnTable result={result} />
+      <CheckTable result={result} />
       <Sample
         title={words.onlyCandidate}
         columns={candidate.columns}
@@ -114,6 +115,55 @@ function ColumnTable({ result }: { readonly result: Rehearsal }) {
         </tbody>
       </table>
     </div>
+  )
+}
+
+/** How many rows fail each check of both versions; nothing if neither has checks. */
+function CheckTable({ result: { candidate, base } }: { readonly result: Rehearsal }) {
+  const others = base?.checks ?? []
+  if (candidate.checks.length + others.length + candidate.rows_dropped === 0) return undefined
+  const keys = new Map([...candidate.checks, ...others].map((check) => [keyOf(check), check]))
+  return (
+    <div className={own.scroll}>
+      <table className={own.table}>
+        <caption>
+          {words.checks.title}. {words.checks.left(candidate.rows_diverted, candidate.rows_dropped)}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">{words.checks.name}</th>
+            <th scope="col">{words.candidate(candidate.version)}</th>
+            {base !== null && <th scope="col">{words.base(base.version, base.is_running)}</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {[...keys].map(([key, { node_id: node, name }]) => (
+            <tr key={key}>
+              <th scope="row">{words.checks.label(node, name)}</th>
+              <Failed check={candidate.checks.find((check) => keyOf(check) === key)} />
+              {base !== null && <Failed check={others.find((check) => keyOf(check) === key)} />}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+type RehearsalCheck = Rehearsal['candidate']['checks'][number]
+
+function keyOf({ node_id: node, name }: RehearsalCheck): string {
+  return JSON.stringify([node, name])
+}
+
+function Failed({ check }: { readonly check: RehearsalCheck | undefined }) {
+  if (check === undefined) return <td className={own.dimmed}>{words.columns.missing}</td>
+  const { failed, total, would_stop: stops } = check
+  return (
+    <td className={own.number}>
+      {words.checks.of(failed, total)}
+      {stops ? ` (${words.checks.stops})` : undefined}
+    </td>
   )
 }
 

@@ -19,6 +19,8 @@ export type ConfigInput =
   | { readonly kind: 'rows'; readonly fields: readonly ConfigField[] }
   /** Columns of tables, by name. */
   | { readonly kind: 'columns' }
+  /** Texts, separated by commas. */
+  | { readonly kind: 'list' }
   | { readonly kind: 'names'; readonly namePattern: string | undefined }
   /** Anything else: edited as JSON. */
   | { readonly kind: 'json' }
@@ -27,6 +29,11 @@ export type ConfigInput =
 const KEY = 'key'
 
 type Schema = Readonly<Record<string, unknown>>
+
+/** Names of fields that name a table. */
+const TABLES = /^(table|.*_table|divert_to)$/
+/** Fields that fit into a row. */
+const IN_ROWS: ReadonlySet<string> = new Set(['text', 'sql', 'choice', 'number'])
 
 /** Longer texts get a field of several lines. */
 const ONE_LINE = 1000
@@ -84,16 +91,16 @@ function inputOf(name: string, schema: Schema): ConfigInput {
 }
 
 function textKind(name: string, { maxLength }: Schema): 'text' | 'table' | 'sql' {
-  if (name === 'table' || name.endsWith('_table')) return 'table'
+  if (TABLES.test(name)) return 'table'
   return typeof maxLength === 'number' && maxLength > ONE_LINE ? 'sql' : 'text'
 }
 
-/** A list of names of columns, or of objects whose fields are texts. */
+/** A list of texts, of names of columns, or of objects whose fields fit into a row. */
 function listOf(name: string, items: Schema): ConfigInput {
-  if (name === KEY && items['type'] === 'string') return { kind: 'columns' }
+  if (items['type'] === 'string') return { kind: name === KEY ? 'columns' : 'list' }
   const fields = fieldsOf(items)
-  const areTexts = fields.length > 0 && fields.every(({ kind }) => kind === 'text' || kind === 'sql')
-  return items['type'] === 'object' && areTexts ? { kind: 'rows', fields } : { kind: 'json' }
+  const fit = fields.length > 0 && fields.every(({ kind }) => IN_ROWS.has(kind))
+  return items['type'] === 'object' && fit ? { kind: 'rows', fields } : { kind: 'json' }
 }
 
 /** A record from names to texts. */

@@ -88,6 +88,8 @@ function ConfigInput(props: ConfigInputProps) {
       return <RowsField {...props} fields={field.fields} />
     case 'columns':
       return <ColumnsInput {...props} />
+    case 'list':
+      return <ListText {...props} />
     case 'names':
       return <NamesField {...props} namePattern={field.namePattern} />
     case 'json':
@@ -146,6 +148,30 @@ function NumberText({ field, value, readOnly, onChange }: ConfigInputProps) {
       onChange={({ currentTarget: { value: text } }) =>
         onChange(text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text)
       }
+    />
+  )
+}
+
+/** A list of texts in one line, separated by commas. */
+function ListText({ field, value, readOnly, onChange }: ConfigInputProps) {
+  const items = Array.isArray(value) ? value.map(String) : []
+  const [text, setText] = useState(items.join(', '))
+  return (
+    <TextInput
+      label={field.label}
+      description={descriptionOf(field)}
+      withAsterisk={field.isRequired}
+      placeholder={words.commas}
+      classNames={{ input: classes.code ?? '' }}
+      spellCheck={false}
+      readOnly={readOnly}
+      value={text}
+      onChange={({ currentTarget: { value: typed } }) => {
+        setText(typed)
+        const names = typed.split(',').map((name) => name.trim())
+        const filled = names.filter((name) => name !== '')
+        onChange(filled.length === 0 ? undefined : filled)
+      }}
     />
   )
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Input, TextInput } from '@mantine/core'
+import { ActionIcon, Button, Input, Select, TextInput } from '@mantine/core'
 import { ArrowDownIcon, ArrowUpIcon, CloseIcon, PlusIcon } from '../../../components/icons.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
 import { type ConfigField, withValue } from './config-fields.ts'
@@ -69,19 +69,61 @@ function RowInputs({ row, at, fields, readOnly, onChange }: RowInputsProps) {
   return (
     <div className={classes.rowFields}>
       {fields.map((one) => (
-        <TextInput
+        <RowInput
           key={one.name}
-          aria-label={words.row(one.label, at + 1)}
-          placeholder={one.isRequired ? one.label : `${one.label}, ${words.optional}`}
-          classNames={{ input: classes.code ?? '' }}
-          spellCheck={false}
+          field={one}
+          label={words.row(one.label, at + 1)}
+          value={row[one.name]}
           readOnly={readOnly}
-          value={typeof row[one.name] === 'string' ? String(row[one.name]) : ''}
-          onChange={({ currentTarget }) => onChange(withValue(row, one.name, currentTarget.value))}
+          onChange={(value) => onChange(withValue(row, one.name, value))}
         />
       ))}
     </div>
   )
+}
+
+interface RowInputProps {
+  readonly field: ConfigField
+  readonly label: string
+  readonly value: unknown
+  readonly readOnly: boolean
+  readonly onChange: (value: unknown) => void
+}
+
+function RowInput({ field, label, value, readOnly, onChange }: RowInputProps) {
+  const placeholder = field.isRequired ? field.label : `${field.label}, ${words.optional}`
+  if (field.kind === 'choice') {
+    return (
+      <Select
+        aria-label={label}
+        data={field.options}
+        placeholder={placeholder}
+        clearable={!field.isRequired && !readOnly}
+        readOnly={readOnly}
+        value={typeof value === 'string' ? value : null}
+        onChange={(chosen) => onChange(chosen ?? undefined)}
+      />
+    )
+  }
+  const isNumber = field.kind === 'number'
+  const shown = typeof value === 'string' || (isNumber && typeof value === 'number') ? String(value) : ''
+  return (
+    <TextInput
+      aria-label={label}
+      placeholder={placeholder}
+      classNames={{ input: classes.code ?? '' }}
+      spellCheck={false}
+      {...(isNumber ? { inputMode: 'decimal' as const } : {})}
+      readOnly={readOnly}
+      value={shown}
+      onChange={({ currentTarget: { value: text } }) => onChange(isNumber ? readNumber(text) : text)}
+    />
+  )
+}
+
+/** A number; text that is none yet, such as `0.`, stays as typed. */
+function readNumber(text: string): number | string {
+  return text.trim() !== '' && String(Number(text)) === text ? Number(text) : text
 }
 
 interface RowToolsProps {
