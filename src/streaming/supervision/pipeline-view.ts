@@ -13,6 +13,21 @@ function modesView({ versionId, options }: PipelineRecord): Pick<PipelineView, '
   return { read, write: write.mode, key: write.mode === 'append' ? (updateKey ?? null) : write.key }
 }
 
+/** The other options of its start. */
+function optionsView({ options }: PipelineRecord) {
+  return {
+    lookup_tables: options.lookups ?? [],
+    divert_tables: options.diverts ?? [],
+    on_delete: options.onDelete,
+    on_schema_change: options.onSchemaChange ?? null,
+    from: options.from ?? null,
+    into_branch: options.branch ?? null,
+    create_sink_table: options.createSinkTable,
+    max_files_per_batch: options.maxFilesPerBatch,
+    max_bytes_per_batch: options.maxBytesPerBatch,
+  }
+}
+
 /** A pipeline as the interface shows it (docs/api.md#streaming-pipelines). */
 export function describePipeline(record: PipelineRecord): PipelineView {
   return {
@@ -21,8 +36,6 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     source_table: record.sources[0] ?? null,
     source_tables: record.sources,
     sink_table: record.sinkTable,
-    lookup_tables: record.options.lookups ?? [],
-    divert_tables: record.options.diverts ?? [],
     checkpoint_location: record.checkpointLocation,
     trigger_interval: record.triggerInterval,
     engine: record.engine,
@@ -30,14 +43,8 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     desired_state: record.desiredState,
     error: record.error === undefined ? null : { code: record.error.code, message: record.error.message },
     warnings: record.warnings,
-    on_delete: record.options.onDelete,
     ...modesView(record),
-    on_schema_change: record.options.onSchemaChange ?? null,
-    from: record.options.from ?? null,
-    into_branch: record.options.branch ?? null,
-    create_sink_table: record.options.createSinkTable,
-    max_files_per_batch: record.options.maxFilesPerBatch,
-    max_bytes_per_batch: record.options.maxBytesPerBatch,
+    ...optionsView(record),
     query_id: record.queryId,
     created_by: record.createdBy,
     created_at: record.createdAt,

@@ -295,20 +295,6 @@ describe('a graph that follows changes', () => {
   })
 })
 
-describe('a pipeline that is started again', () => {
-  it('does not become a copy because the request does not say how it writes', async () => {
-    await lab.createTable('s.again', COLUMNS)
-    await lab.append('s.again', numbered(0, 2))
-    const id = await start('again', { write: 'upsert', key: ['id'] })
-    await untilRows('again', await lab.rows('s.again'))
-    await lab.service.post(`/api/pipeline/${id}/stop`, {})
-    const place = { source_table: 's.again', sink_table: 's.again_sink', checkpoint_location: 'cp/again' }
-    const { status: refused, body } = await post(place)
-    expect([refused, JSON.stringify(body)]).toEqual([409, expect.stringContaining('write')])
-    expect((await post({ ...place, write: 'upsert', key: ['id'] })).status).toBe(200)
-  })
-})
-
 describe('keys of other types', () => {
   it('are merged, also in batches whose rows are all left out', async () => {
     const columns = [
