@@ -40,8 +40,9 @@ export function requestStep(
   nowMs: number,
 ): RequestStep {
   if (missing > 0) {
-    if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expire'
-    return isWaiting ? 'reopen' : 'stay'
+    // one that had its approvals and needs more by a new rule is opened again before it can expire
+    if (isWaiting) return 'reopen'
+    return expiresAtMs !== undefined && expiresAtMs <= nowMs ? 'expire' : 'stay'
   }
   if (isWindowOpen) return 'apply'
   return isWaiting ? 'stay' : 'hold'

@@ -1,4 +1,5 @@
 import type { PrimitiveType, Value } from '../../iceberg/schema/types.ts'
+import { truncateUpper } from '../../iceberg/values/truncate.ts'
 import { compareValues } from '../../iceberg/values/values.ts'
 import type { Layout } from './layout.ts'
 
@@ -21,7 +22,7 @@ export interface Overlap {
  */
 export function measureOverlap({ kind, columns }: Layout, ranges: readonly (readonly FileRange[])[]): Overlap {
   const files = ranges[0]?.length ?? 0
-  const counts = columns.map(({ type }, at) => countOverlaps(type, ranges[at] ?? []))
+  const counts = columns.map(({ type }, at) => countOverlaps(type, ranges[at] ?? [], kind === 'sort'))
   const isConstant = (file: number, at: number): boolean => hasOneValue(columns[at]?.type, ranges[at]?.[file])
   const overlaps = new Float64Array(files)
   for (let file = 0; file < files; file += 1) {
@@ -86,25 +87,30 @@ export function chooseOverlapping({ layout, overlaps, outputFiles }: OverlapChoi
   return sum / chosen.length >= MIN_GAIN * after ? chosen : []
 }
 
-/** For each range, how many others it overlaps; a shared bound is an overlap. */
-function countOverlaps(type: PrimitiveType, ranges: readonly FileRange[]): Float64Array {
+/**
+ * For each range, how many others it overlaps. A shared bound is an overlap, but not in a sort order (`isSorted`): sorted files share the
+ * value at which one ends and the next begins.
+ */
+function countOverlaps(type: PrimitiveType, ranges: readonly FileRange[], isSorted: boolean): Float64Array {
   const known = ranges.flatMap((range, file) => (range === undefined ? [] : [{ ...range, file }]))
   const compare = comparatorOf(type, known)
   const byLower = known.toSorted((a, b) => compare(a.lower, b.lower))
   const byUpper = known.toSorted((a, b) => compare(a.upper, b.upper))
   const counts = new Float64Array(ranges.length)
   // a range overlaps those that begin before its end, without those that end before its beginning
+  const isBefore = (a: Value, b: Value): boolean => (isSorted ? compare(a, b) <= 0 : compare(a, b) < 0)
   let begun = 0
   for (const { upper, file } of byUpper) {
-    for (let next = byLower[begun]; next !== undefined && compare(next.lower, upper) <= 0; next = byLower[begun])
+    for (let next = byLower[begun]; next !== undefined && !isBefore(upper, next.lower); next = byLower[begun])
       begun += 1
-    counts[file] = begun - 1
+    counts[file] = begun
   }
   let ended = 0
-  for (const { lower, file } of byLower) {
-    for (let next = byUpper[ended]; next !== undefined && compare(next.upper, lower) < 0; next = byUpper[ended])
-      ended += 1
-    counts[file] = (counts[file] ?? 0) - ended
+  for (const { lower, upper, file } of byLower) {
+    for (let next = byUpper[ended]; next !== undefined && isBefore(next.upper, lower); next = byUpper[ended]) ended += 1
+    // a range with one value ends before it begins, where a shared bound is no overlap
+    const itself = isBefore(upper, lower) ? -1 : 1
+    counts[file] = (counts[file] ?? 0) - ended - itself
   }
   return counts
 }
@@ -123,8 +129,18 @@ function isPlainValue(value: Value): boolean {
 }
 
 function hasOneValue(type: PrimitiveType | undefined, range: FileRange): boolean {
-  return type === undefined || range === undefined || compareValues(type, range.lower, range.upper) === 0
+  if (type === undefined || range === undefined) return true
+  return compareValues(type, range.lower, range.upper) === 0 || isOnePrefix(range)
 }
+
+/** Truncated bounds of texts that all begin alike: the lower one, and the next text of its length. No layout changes them. */
+function isOnePrefix({ lower, upper }: NonNullable<FileRange>): boolean {
+  if (typeof lower !== 'string' || typeof upper !== 'string' || lower.length < TRUNCATED_LENGTH) return false
+  return truncateUpper({ kind: 'string' }, `${lower}0`, [...lower].length) === upper
+}
+
+/** The shortest truncated bound that writers make by default (`write.metadata.metrics.default`). */
+const TRUNCATED_LENGTH = 16
 
 function mean(values: Float64Array): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length

@@ -20,6 +20,8 @@ interface ColumnRange {
 
 /** The bounds of a column in a file, of the type that the column has now. */
 function columnRange(file: FileMetrics, fieldId: number, type: PrimitiveType): ColumnRange {
+  // Parquet and Java order uuids differently
+  if (type.kind === 'uuid') return { lower: undefined, upper: undefined }
   return {
     lower: readBound(type, file.lowerBounds?.get(fieldId)),
     upper: readBound(type, file.upperBounds?.get(fieldId)),

@@ -127,12 +127,14 @@ async function isOnArrival({ settings }: ArrivalDeps, environment: RunEnvironmen
   return (await settings(environment)).deploy === 'on_arrival'
 }
 
+/** Whether a version runs, or will when a rollout has ended. One that only waits for a window, or failed to start, does not. */
 async function isDeployed({ deployments }: ArrivalDeps, key: DeploymentKey, versionId: string): Promise<boolean> {
   const record = await deployments.find(key)
   if (record === undefined) return false
-  return [record.runningVersionId, record.desiredVersionId, record.rollout?.planned?.pipeline.versionId].includes(
-    versionId,
-  )
+  const { runningVersionId, desiredVersionId, rollout } = record
+  const isStarting = rollout !== undefined && !isWaiting(record)
+  if (isStarting && [rollout.versionId, rollout.planned?.pipeline.versionId].includes(versionId)) return true
+  return (runningVersionId ?? desiredVersionId) === versionId
 }
 
 /** A retired version ends the deployment; a demoted one gives way to the newest that remains. */

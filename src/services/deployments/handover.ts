@@ -48,6 +48,12 @@ async function carriedOffsets(
   const { sinkUuid: uuid } = await readOldProgress(deps, previous)
   await fenceSink(deps.catalog.current(), { table: previous.sinkTable, uuid, operationId: `${id}-start` })
   const old = await readOldProgress(deps, previous)
+  if (old.branch !== undefined) {
+    throw new DomainError(
+      'CONFLICT',
+      `the rows of the pipeline before are only in the branch ${old.branch}: publish it first`,
+    )
+  }
   return byPosition(sources, ({ carriedFrom, uuid: source }) =>
     carriedFrom !== undefined && old.sourceUuids[carriedFrom] === source ? old.offsets[carriedFrom] : undefined,
   )

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../domain/audit.ts'
 import { EXPIRED, requestStep, WITHDRAWN } from '../../domain/approvals.ts'
 import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { isSameUser } from '../../domain/same-user.ts'
 import { requireVersion } from '../../domain/precondition.ts'
 import type { ApprovalSummary } from '../../storage/stores/approvals/approval-store.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
@@ -78,7 +79,9 @@ async function approve(work: OpenWork, comment: string | undefined, context: Req
   }
   const { user } = context.caller
   const approvedAt = deps.now().toISOString()
-  if (!(await stores.votes.add({ requestId: request.id, approver: user, approvedAt }))) throw alreadyApproved(work)
+  const isRepeated = work.votes.some(({ approver }) => isSameUser(approver, user))
+  const vote = { requestId: request.id, approver: user, approvedAt }
+  if (isRepeated || !(await stores.votes.add(vote))) throw alreadyApproved(work)
   if (comment !== undefined) await saveComment(work, { author: user, text: comment, at: approvedAt })
   const votes = await stores.votes.listOf([request.id])
   const progress = progressOf(deps, request, { rules, votes })
@@ -151,7 +154,7 @@ function requireMayDecide(
   request: ApprovalSummary,
   { verdict, changeRequest }: DecisionWork,
 ): void {
-  const isRequester = changeRequest.context.caller.user === request.requestedBy
+  const isRequester = isSameUser(changeRequest.context.caller.user, request.requestedBy)
   if (verdict.kind === 'withdraw' && !isRequester) {
     throw new DomainError('FORBIDDEN', `only ${request.requestedBy} can withdraw this request; a lead can reject it`)
   }

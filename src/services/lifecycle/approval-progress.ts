@@ -2,6 +2,7 @@ import type { OpenRequest } from '../../domain/approvals.ts'
 import { isRunEnvironment } from '../../domain/deployments.ts'
 import { parseDuration } from '../../domain/duration.ts'
 import { type Environment, nextStep } from '../../domain/environments.ts'
+import { isSameUser } from '../../domain/same-user.ts'
 import type { ApprovalSummary, PendingApproval } from '../../storage/stores/approvals/approval-store.ts'
 import type { Vote } from '../../storage/stores/approvals/vote-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
@@ -60,7 +61,7 @@ export function progressOf(deps: ProgressDeps, request: ApprovalSummary, facts: 
   const given = votes.map(({ approver, approvedAt }) => ({
     user: approver,
     approved_at: approvedAt,
-    counts: !(forbidsSelf && approver === request.requestedBy),
+    counts: !(forbidsSelf && isSameUser(approver, request.requestedBy)),
   }))
   const missing = Math.max(0, needed - given.filter(({ counts }) => counts).length)
   return {

@@ -113,12 +113,15 @@ export function duplicateKeysSql({ config }: Extract<PlannedNode, { type: 'looku
   return `SELECT ${keys.join(', ')} FROM ${table} WHERE ${areKeys} GROUP BY ALL HAVING count(*) > 1`
 }
 
-/** The number of a row among the rows of its key; the row with number 1 is kept. */
+/**
+ * The number of a row among the rows of its key; the row with number 1 is kept. Partitions of a floating-point column itself would return
+ * -0.0 as 0.0 (DuckDB 1.5).
+ */
 export function rankSql({ config }: Extract<PlannedNode, { type: 'deduplicate' }>): string {
   const direction = config.keep === 'last' ? 'DESC' : 'ASC'
   const terms = (config.order_by ?? []).map((column) => `${quoted(column)} ${direction} NULLS LAST`)
   const order = terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
-  return `row_number() OVER (PARTITION BY ${config.key.map(quoted).join(', ')}${order})`
+  return `row_number() OVER (PARTITION BY row(${config.key.map(quoted).join(', ')})${order})`
 }
 
 /** True for a row `lockhouse_row` whose key is in the sink; NULL equals NULL. */

@@ -1,7 +1,7 @@
 import type { QueryColumn, RelationShape } from '../../engines/sql-sandbox.ts'
 import { ORDER_COLUMN } from './compile-graph.ts'
 import { DIVERT_COLUMNS } from './divert-columns.ts'
-import type { GraphPlan, PlannedNode } from './graph-plan.ts'
+import { followsChanges, type GraphPlan, type PlannedNode } from './graph-plan.ts'
 import type { ProblemCode } from './graph-problem.ts'
 
 /** Why a node cannot run. */
@@ -38,11 +38,13 @@ export function requireFitting(node: PlannedNode, { inputs, tables, plan, sinkCo
     case 'lookup': {
       const { on: keys, table } = node.config
       requireFree([ORDER_COLUMN], columns)
+      if (node.config.kind === 'inner') requireEveryChange(plan, 'kind: use left:')
       requireSameKeys({ keys, table, field: 'on' }, columns, tables[0]?.columns ?? [])
       return
     }
     case 'deduplicate':
       requireFree([ORDER_COLUMN], columns)
+      requireEveryChange(plan, 'the merge keeps the last change of each key itself:')
       if (node.config.against_sink === true) requireComparable(node, columns, { plan, sinkColumns })
       return
     default:
@@ -60,6 +62,12 @@ function requireComparable(
   if (sinkColumns === undefined) return
   const keys = config.key.map((column) => ({ column, lookup_column: column }))
   requireSameKeys({ keys, table: plan.sink, field: 'key' }, columns, sinkColumns)
+}
+
+/** A change that is left out would leave a row in the sink that the source does not have, or take one away. */
+function requireEveryChange(plan: GraphPlan, advice: string): void {
+  if (plan.write.mode === 'append' || !followsChanges(plan)) return
+  throw new NodeProblem('INVALID_CONFIG', `${advice} changes must all reach a sink that merges rows by key`)
 }
 
 /** A merge compares its rows with the sink itself. */

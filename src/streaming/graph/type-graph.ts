@@ -94,8 +94,25 @@ async function typeNode(
   requireFitting(node, { inputs, tables, plan, sinkColumns: request.sink && sandbox.columnsOf(request.sink.fields) })
   const columns = await sandbox.describe([...tables, ...inputs], nodeSql(node, plan))
   if (node.type === 'union') requireUnrounded(inputs, columns)
+  if (node.type === 'check') await requireOneValue(node, inputs, sandbox)
   requireDistinct(node.type === 'sql' ? await ownColumns(node, known, sandbox) : columns)
   return columns
+}
+
+/** Requires conditions that are about a row as a whole: `COLUMNS(*)` would make one test per column, of which only the first counts. */
+async function requireOneValue(
+  { config }: Extract<PlannedNode, { type: 'check' }>,
+  inputs: readonly RelationShape[],
+  sandbox: SqlSandbox,
+): Promise<void> {
+  for (const { name, condition } of config.expectations) {
+    const tested = await sandbox.describe(inputs, `SELECT (\n${condition}\n) AS lockhouse_test FROM ${inputs[0]?.name}`)
+    if (tested.length === 1) continue
+    throw new NodeProblem(
+      'INVALID_SQL',
+      `expectation ${name}: the condition has several values, not one value: name its columns`,
+    )
+  }
 }
 
 function inputShapes(

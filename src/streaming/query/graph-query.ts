@@ -83,6 +83,7 @@ export function createGraphQuery(runnable: RunnableGraph, sandbox: SqlSandbox): 
     isUntrusted: true,
     reads: plan.reads.map(({ mode }) => mode),
     write: plan.write,
+    comparesWithSink: plan.nodes.some((node) => node.type === 'deduplicate' && node.config.against_sink === true),
     secretNames: bound?.secretNames ?? [],
     others: { lookups: plan.lookups, diverts: plan.diverts },
     hide: hideSecrets(Object.values(bound?.secrets ?? {})),

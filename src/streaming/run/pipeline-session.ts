@@ -359,11 +359,11 @@ export class PipelineSession {
 }
 
 /** The branch that gets the rows of a batch; rows are merged with those of `main`, which a branch does not follow. */
-function appendOnly({ merge }: FittedBatch['compiled'], branch: string | undefined): string | undefined {
-  if (merge === undefined || branch === undefined) return branch
+function appendOnly({ merge, sinkRows }: FittedBatch['compiled'], branch: string | undefined): string | undefined {
+  if ((merge === undefined && sinkRows === undefined) || branch === undefined) return branch
   throw new PipelineStopped(
     'BRANCH_CHANGED',
-    `the branch ${branch} can only get appended rows, and the query now merges rows by a key: publish the branch first`,
+    `the branch ${branch} can only get appended rows, and the query now compares rows with those of main: publish the branch first`,
   )
 }
 

@@ -14,7 +14,7 @@ interface BranchPlace {
   readonly sink: Table | undefined
   /** Undefined for a new checkpoint. */
   readonly queryId: string | undefined
-  readonly query: Pick<BatchQuery, 'write'>
+  readonly query: Pick<BatchQuery, 'write' | 'comparesWithSink'>
 }
 
 /**
@@ -27,6 +27,9 @@ export function requireFreeBranch(branch: IntoBranch | undefined, { sink, queryI
   if (name === mainBranch || isPinTag(name)) throw refused('UNPROCESSABLE', `is reserved: ${name}`)
   if (query.write !== undefined && query.write.mode !== 'append') {
     throw refused('UNPROCESSABLE', `cannot be used with write "${query.write.mode}": a branch only gets appended rows`)
+  }
+  if (query.comparesWithSink === true) {
+    throw refused('UNPROCESSABLE', 'cannot be used with against_sink: rows are compared with those of main')
   }
   if (sink !== undefined) requireFreeIn(sink, name, queryId)
 }

@@ -134,9 +134,10 @@ async function after(table: Table, snapshot: Snapshot | undefined): Promise<Read
   return { offset: { snapshotId, position, scanAllFiles: false }, isComplete: true }
 }
 
-/** The beginning of a snapshot. */
-function before({ snapshotId }: Snapshot): ReadPosition {
-  return { offset: { snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
+/** The beginning of the first snapshot, which is read as a whole unless it only appended. */
+function before(first: Snapshot): ReadPosition {
+  const scanAllFiles = operationOf(first) !== 'append'
+  return { offset: { snapshotId: first.snapshotId, position: 0, scanAllFiles }, isComplete: false }
 }
 
 function requireAncestor({ identifier, metadata }: Table, snapshotId: bigint): Snapshot {

@@ -131,6 +131,8 @@ export interface BatchQuery {
   readonly onSchemaChange?: SchemaChange | undefined
   /** Default: none. */
   readonly others?: OtherTables
+  /** Whether rows are compared with those of the sink before they are appended; default false. */
+  readonly comparesWithSink?: boolean
   /** Replaces a text that contains a secret of the query; for messages of errors. */
   readonly hide?: (text: string) => string
   /** Throws `PipelineStopped` when the query can never run again. */

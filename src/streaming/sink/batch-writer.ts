@@ -110,10 +110,11 @@ function checkOf({ step, failed, maxRatio, example }: NodeCheck): RowCheck {
   return { step, failed, maxRatio, example }
 }
 
-function sideOf({ table, query, content }: CompiledDivert, { others, stamp, filePrefix }: BatchWrite): SideOutput {
+function sideOf(divert: CompiledDivert, at: number, { others, stamp, filePrefix }: BatchWrite): SideOutput {
+  const { table, query, content } = divert
   const target = otherTable(others, table)
   requirePlain(target.metadata)
-  return { query: query(stamp), content, io: target.io, output: outputOf(target, `${filePrefix}-d`) }
+  return { query: query(stamp), content, io: target.io, output: outputOf(target, `${filePrefix}-d${at}`) }
 }
 
 /** The diverted rows of each table, to which several nodes may divert. */
@@ -149,7 +150,7 @@ export async function queryOf(write: BatchWrite): Promise<Omit<AppendFromTask, '
     ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),
     ...(steps === undefined
       ? {}
-      : { steps, checks: checks.map(checkOf), sides: diverts.map((divert) => sideOf(divert, write)) }),
+      : { steps, checks: checks.map(checkOf), sides: diverts.map((divert, at) => sideOf(divert, at, write)) }),
     isRepeatable: compiled.isRepeatable,
     isUntrusted: compiled.isUntrusted ?? false,
   }

@@ -117,7 +117,8 @@ async function earlierFiles(
   const tasks = await planFiles(fresh)
   const own = tasks.filter(({ fileSequenceNumber }) => fileSequenceNumber === snapshot?.sequenceNumber)
   const isWhole =
-    own.every(({ deletes }) => deletes.length === 0) && rows === sumOf(own.map(({ dataFile }) => dataFile.recordCount))
+    own.every(({ deletes }) => deletes.length === 0) &&
+    (rows ?? 0) === sumOf(own.map(({ dataFile }) => dataFile.recordCount))
   if (isWhole && fresh.metadata.formatVersion > 1) return own.map(({ dataFile }) => dataFile)
   const name = formatIdentifier(fresh.identifier)
   throw mismatch(

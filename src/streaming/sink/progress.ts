@@ -145,9 +145,12 @@ export interface KnownProgress {
   readonly progress: SinkProgress
 }
 
-/** The progress of every query in the properties of a table, without those whose rows are only in a branch. */
+/**
+ * The progress of every query in the properties of a table, without those whose rows are only in a branch, and those that only
+ * diverted rows into it.
+ */
 export function listProgress(metadata: TableMetadata): KnownProgress[] {
-  return listWith(metadata, PROPERTY_PREFIX)
+  return listWith(metadata, PROPERTY_PREFIX).filter(({ progress }) => progress.diverted === undefined)
 }
 
 /** The progress of every query whose rows are only in a branch. */

@@ -58,7 +58,12 @@ describe('config forms', () => {
         { name: 'max_ratio', kind: 'number', isRequired: false },
       ],
     })
-    expect(fieldsOf('deduplicate')).toMatchObject([{ name: 'key', kind: 'list' }, { kind: 'choice' }, { kind: 'list' }])
+    expect(fieldsOf('deduplicate')).toMatchObject([
+      { name: 'key', kind: 'columns' },
+      { kind: 'choice' },
+      { kind: 'list' },
+      { kind: 'flag' },
+    ])
     expect(fieldsOf('lookup').map(({ kind }) => kind)).toEqual(['table', 'rows', 'rows', 'choice', 'choice'])
     for (const type of Object.keys(nodeConfigs) as NodeType[]) {
       expect(fieldsOf(type).map(({ kind }) => kind)).not.toContain('json')

@@ -34,6 +34,14 @@ const wide = (count: number): FileRange[] =>
 const zeroless = (value: Value): Value => (value === 0 ? 0 : value)
 
 describe('the overlap of files', () => {
+  it('is none where sorting cannot help: at shared bounds, and of texts that begin alike', () => {
+    const sorted = [0n, 4n, 4n, 9n].map((lower, at) => ({ lower, upper: [4n, 4n, 9n, 12n][at] ?? 0n }))
+    expect([...measureOverlap(layoutOf('sort', 'long'), [sorted]).overlaps]).toEqual([0, 0, 0, 0])
+    const alike = Array.from({ length: 9 }, () => ({ lower: 'https://example.', upper: 'https://example/' }))
+    expect([...measureOverlap(layoutOf('sort', 'string'), [alike]).overlaps]).toEqual(alike.map(() => 0))
+    expect([...measureOverlap(layoutOf('hilbert', 'string'), [alike]).overlaps]).toEqual(alike.map(() => 0))
+  })
+
   it.each<[PrimitiveType, fc.Arbitrary<Value>]>([
     [LONG_TYPE, fc.bigInt({ min: 0n, max: 9n })],
     [{ kind: 'double' }, fc.constantFrom<number>(-Infinity, -0, 0, 1, Infinity)],

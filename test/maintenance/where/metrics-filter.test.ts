@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Value } from '../../../src/iceberg/schema/types.ts'
 import { valueToBytes } from '../../../src/iceberg/values/binary.ts'
+import { compareValues } from '../../../src/iceberg/values/values.ts'
 import { compileWhere } from '../../../src/maintenance/where/file-filter.ts'
 import type { FilteredFile } from '../../../src/maintenance/where/file-filter.ts'
 import { runs } from '../../support/effort.ts'
@@ -42,7 +43,7 @@ function fileOf(rows: readonly Row[]): FilteredFile {
   for (const [at, name] of (['n', 'x', 's'] as const).entries()) {
     const values = rows.flatMap((row) => row[name] ?? []).filter((value) => !Number.isNaN(value)) as Value[]
     nullValueCounts.set(at + 1, rows.filter((row) => row[name] === null).length)
-    const ordered = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : Object.is(a, -0) ? -1 : 0))
+    const ordered = values.toSorted((a, b) => compareValues(TYPES[name], a, b))
     const [lower, upper] = [ordered[0], ordered.at(-1)]
     if (lower !== undefined) lowerBounds.set(at + 1, valueToBytes(TYPES[name], lower))
     if (upper !== undefined) upperBounds.set(at + 1, valueToBytes(TYPES[name], upper))

@@ -140,6 +140,23 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
     expect(outcomes).toEqual(['succeeded', 'cancelled', 'succeeded'])
   })
 
+  it('of a version that is retired while it waits leaves the version that runs', LONG, async () => {
+    await lab.tables('retires')
+    const one = await lab.define('retires')
+    await lab.users.bring(one, 'production')
+    await lab.deploy(one, 'production')
+    await lab.untilState(one, 'in_sync', 'production')
+    const two = await another(one, 'retires', 'id > -1')
+    await lab.users.bring(two, 'production')
+    await rules('production', { windows: [FREEZE] })
+    await lab.deploy(two, 'production')
+    await lab.untilState(one, 'waiting_for_window', 'production')
+    expect((await lab.users.lead.call('POST', `${two.version}/retire`)).status).toBe(200)
+    await sleep(500)
+    expect(await lab.deploymentOf(one, 'production')).toMatchObject({ running_version_id: one.versionId })
+    await rules('production', { windows: [] })
+  })
+
   it('on arrival waits too, but a version that is demoted is replaced at once', LONG, async () => {
     await lab.tables('arrives')
     const one = await lab.define('arrives')

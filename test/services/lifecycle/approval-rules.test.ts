@@ -77,6 +77,8 @@ for (const kind of stateKinds) {
         body: { status: 'pending', approvals_given: 1, approvals_required: 2 },
       })
       expect(await approve(users.lead, id)).toMatchObject({ status: 409, body: { code: 'ALREADY_APPROVED' } })
+      const alias = await actor(service, 'LEA', 'LeadDataEngineer')
+      expect(await approve(alias, id)).toMatchObject({ status: 409, body: { code: 'ALREADY_APPROVED' } })
       expect(await environmentOf(place)).toBe('qa')
       expect(await read(id)).toMatchObject({
         approvals: [{ user: 'lea', counts: true }],

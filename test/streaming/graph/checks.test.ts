@@ -222,6 +222,20 @@ describe('a check node', () => {
     expect(new Set(ids).size).toBe(2905)
   })
 
+  it('shares its table of diverted rows with another check of the version', async () => {
+    await makeTables('pair')
+    await lab.createTable('s.pair_bad', [...columns, ...divertColumns])
+    const { last_progress: progress } = await run({
+      a: source('s.pair'),
+      c: ['check', { expectations: [expectation('named', 'name IS NOT NULL', 'divert')], divert_to: 's.pair_bad' }],
+      d: ['check', { expectations: [expectation('paid', 'amount > 0', 'divert')], divert_to: 's.pair_bad' }],
+      z: sink('s.pair_out'),
+    })
+    expect(progress).toMatchObject({ rows_diverted: 4, sink: { num_output_rows: 1 } })
+    const reasons = (await parsed('s.pair_bad')).map(({ id, _reason: reason }) => `${String(id)} ${String(reason)}`)
+    expect(reasons.toSorted()).toEqual(['2 named', '3 paid', '4 named', '5 paid'])
+  })
+
   it('is refused where its tables or its config cannot work', async () => {
     await makeTables('refused')
     await lab.createTable('s.refused_narrow', divertColumns)
@@ -242,6 +256,7 @@ describe('a check node', () => {
       [{ expectations: [divert, divert], divert_to: 's.refused_bad' }, 'c INVALID_CONFIG', 'different names'],
       [{ expectations: [expectation('x', 'id > 0', 'fail', { max_ratio: 0.1 })] }, 'c INVALID_CONFIG', 'max_ratio'],
       [{ expectations: [expectation('x', 'nope > 0', 'drop')] }, 'c INVALID_SQL', 'nope'],
+      [{ expectations: [expectation('x', 'COLUMNS(*) IS NOT NULL', 'drop')] }, 'c INVALID_SQL', 'one value'],
       [{ expectations: [expectation('x', 'max(id) > 0', 'drop')] }, 'c INVALID_SQL', 'expectation x'],
       [{ expectations: [expectation('x', 'true), (true', 'drop')] }, 'c INVALID_SQL', 'expectation x'],
       [{ expectations: [expectation('x', 'true) THEN true ELSE (true', 'drop')] }, 'c INVALID_SQL', 'expectation x'],
@@ -369,6 +384,31 @@ describe('a deduplicate node', () => {
       { id: '9', name: null, amount: 2 },
     ])
     expect(progress).toMatchObject({ num_input_rows: 10, rows_dropped: 6, rows_diverted: 0, checks: [] })
+  })
+
+  it('is refused where it would leave out changes of a mirror, as a lookup that drops rows is', async () => {
+    await makeTables('followed')
+    const refused: Nodes[string][] = [
+      ['deduplicate', { key: ['id'] }],
+      [
+        'lookup',
+        {
+          table: 's.followed_out',
+          on: [{ column: 'id', lookup_column: 'id' }],
+          columns: [{ column: 'name', name: 'other' }],
+          kind: 'inner',
+        },
+      ],
+    ]
+    for (const node of refused) {
+      const nodes: Nodes = {
+        a: ['iceberg-source', { table: 's.followed', read: 'changes' }],
+        d: node,
+        z: ['iceberg-sink', { table: 's.followed_out', write: 'mirror', key: ['id'] }],
+      }
+      const [problem] = await validate(nodes)
+      expect(problem).toMatchObject({ at: 'd INVALID_CONFIG' })
+    }
   })
 
   it('leaves out rows whose key is in the sink, if asked', async () => {

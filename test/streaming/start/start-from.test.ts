@@ -2,6 +2,8 @@ import { readFileSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
+import { produceSnapshot } from '../../../src/iceberg/update/stage/snapshot-producer.ts'
+import { writeAddedFiles } from '../../../src/iceberg/update/stage/stage-append.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
@@ -111,6 +113,27 @@ describe('a pipeline that starts from a point of its source', { timeout: 180_000
     const now = await start('after', { from: 'now', checkpoint_location: 'cp/after3' })
     expect(now).toMatchObject({ warnings: [] })
     await stop(now.id)
+  })
+
+  it('reads the whole first snapshot of a younger table, also if it is an overwrite and takes several batches', async () => {
+    const table = await lab.createTable('s.over', COLUMNS)
+    const files = await lab.write('s.over', numbered(0, 10), numbered(10, 20))
+    await commitTable(lab.catalog(), table.identifier, (fresh) =>
+      produceSnapshot(fresh, { operationId: 'overwriter' }, async (producer) => ({
+        operation: 'overwrite',
+        manifests: await writeAddedFiles(producer, { content: 'data', files }),
+        summary: {},
+        removedDeleteFiles: 0,
+      })),
+    )
+    const at = (await timeOf('over', 0)) - 1
+    const { id } = await start('over', {
+      from: { timestamp: new Date(at).toISOString() },
+      on_delete: 'skip',
+      max_files_per_batch: 1,
+    })
+    await expectIds('over', range(0, 20))
+    await stop(id)
   })
 
   it('reads what was appended after a time, or everything when the table is younger', async () => {
