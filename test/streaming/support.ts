@@ -46,8 +46,7 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
   const catalog = (): Catalog => service.context.app.catalog.current()
   const load = (name: string): Promise<Table> => catalog().loadTable(parseIdentifier(name))
   await catalog().createNamespace(['s'])
-  async function write(name: string, ...queries: readonly string[]): Promise<DataFile[]> {
-    const table = await load(name)
+  async function writeFiles(table: Table, queries: readonly string[]): Promise<DataFile[]> {
     const files: DataFile[] = []
     for (const query of queries) files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
     return files
@@ -64,10 +63,10 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
         ...(given.properties ? { properties: given.properties } : {}),
       })
     },
-    write,
+    write: async (name, ...queries) => writeFiles(await load(name), queries),
     async append(name, ...queries) {
       const table = await load(name)
-      const files = await write(name, ...queries)
+      const files = await writeFiles(table, queries)
       const operationId = `writer-${randomUUID()}`
       const retries = { count: 50, minWaitMs: 5 }
       return (

@@ -44,7 +44,7 @@ async function compact(lake: RealLake, identifier: TableIdentifier): Promise<voi
 }
 
 describe('mirrors of random histories', () => {
-  const seeds = Array.from({ length: runs(60) }, (_, at) => at + 1)
+  const seeds = Array.from({ length: runs(24) }, (_, at) => at + 1)
 
   it.each(seeds)('have the rows of their source, each key once, with seed %i', async (seed) => {
     const random = createRandom(seed)

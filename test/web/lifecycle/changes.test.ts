@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === undefined)('a pipeline that follows changes, on
 
   it('is designed with fields for reading, writing and the key, which the nodes show', async () => {
     const sql =
-      "SELECT city, trip_id, CASE WHEN trip_id % 7 = 0 THEN 'delete' ELSE _change_type END AS _change_type FROM input"
+      "SELECT city, trip_id, CASE WHEN trip_id % 7 = 0 THEN 'delete' ELSE _change_type END AS _change_type, _change_ordinal FROM input"
     const { definition } = await journey.house.call('POST', '/api/pipeline-defs', {
       name: 'Newest trips',
       description: '',
