@@ -136,7 +136,7 @@ function hasOneValue(type: PrimitiveType | undefined, range: FileRange): boolean
 /** Truncated bounds of texts that all begin alike: the lower one, and the next text of its length. No layout changes them. */
 function isOnePrefix({ lower, upper }: NonNullable<FileRange>): boolean {
   if (typeof lower !== 'string' || typeof upper !== 'string' || lower.length < TRUNCATED_LENGTH) return false
-  return truncateUpper({ kind: 'string' }, `${lower}0`, [...lower].length) === upper
+  return truncateUpper({ kind: 'string' }, `${lower}0`, Array.from(lower).length) === upper
 }
 
 /** The shortest truncated bound that writers make by default (`write.metadata.metrics.default`). */
