@@ -21,6 +21,7 @@ import { backfillOffset } from '../recovery/recover.ts'
 import { type KnownProgress, listBranchProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
 import { keyLayout } from '../sink/key-layout.ts'
 import { keyColumns } from '../sink/merge-key.ts'
+import { mergeProblem } from '../sink/merge-rows.ts'
 import { compileProblem, FOLLOWS_SOURCE, schemasOf } from '../sink/schema.ts'
 import { checkUniqueKeys } from './unique-keys.ts'
 import { type ReadPosition, toCount, unreadHistory } from '../source/history.ts'
@@ -288,16 +289,10 @@ async function requireFitting(
     if (target) await requireWritable(engine, currentSchema(target.metadata), 'version_id')
   }
   const compiled = await query.compile({ sources: schemas, sink: schema, others: schemasOf(others), known: [] })
-  const problem = compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink))
+  const problem =
+    compileProblem(compiled, sink, query.onSchemaChange) ?? (compiled.merge && mergeProblem(sink.metadata))
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
   return compiled.merge
-}
-
-/** Why rows of a sink cannot be replaced; undefined when they can. */
-function mergeProblem({ metadata }: Table): string | undefined {
-  return metadata.formatVersion === 1
-    ? 'has format version 1, in which rows cannot be replaced: upgrade it to version 2 or 3'
-    : undefined
 }
 
 async function requireCopyable(engine: Engine, query: BatchQuery, sources: readonly Table[]): Promise<void> {

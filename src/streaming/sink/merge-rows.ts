@@ -29,7 +29,8 @@ import type { CompiledMerge } from './batch-query.ts'
 export async function openMerge(write: BatchWrite, merge: CompiledMerge): Promise<RowMerge> {
   const { metadata } = write.sink
   requirePlain(metadata)
-  requireDeletable(metadata)
+  const problem = mergeProblem(metadata)
+  if (problem !== undefined) throw new IcebergError('UNSUPPORTED', `the sink ${problem}`)
   const task = { ...(await queryOf(write)), metadata, ...merge }
   const opened = await write.engine.openRowMerge(task, runOptionsOf(write))
   try {
@@ -51,10 +52,10 @@ async function discardFiles({ io }: Table, files: readonly DataFile[]): Promise<
   )
 }
 
-/** Throws `UNSUPPORTED` for a table in which rows cannot be replaced. */
-export function requireDeletable({ formatVersion }: TableMetadata): void {
-  if (formatVersion > 1) return
-  throw new IcebergError('UNSUPPORTED', 'a table of format version 1 has no row deletes: upgrade it to version 2 or 3')
+/** Why rows of a table cannot be replaced; undefined when they can. The text follows the name of the table. */
+export function mergeProblem({ formatVersion }: TableMetadata): string | undefined {
+  if (formatVersion > 1) return undefined
+  return 'has format version 1, in which rows cannot be replaced: upgrade it to version 2 or 3'
 }
 
 function keyNames({ schemas, currentSchemaId }: TableMetadata, { keyIds }: CompiledMerge): string {
