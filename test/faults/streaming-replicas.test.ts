@@ -289,14 +289,16 @@ describe.skipIf(postgresServer === undefined)(
 
     it('a transaction of a paused process does not block the others', async () => {
       const still = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
+      const locked = Promise.withResolvers<void>()
       const waiting = Promise.withResolvers<void>()
       const stopped = still.transaction().execute(async (tx) => {
         await tx.updateTable('instances').set({ started_at: 'never' }).where('id', '=', one.id).execute()
+        locked.resolve()
         await waiting.promise
         await tx.selectFrom('instances').selectAll().execute()
       })
       const ended = expect(stopped).rejects.toThrow()
-      await sleep(200)
+      await Promise.race([locked.promise, stopped])
       const touched = await db.updateTable('instances').set({ started_at: 'now' }).where('id', '=', one.id).execute()
       expect(touched[0]?.numUpdatedRows).toBe(1n)
       waiting.resolve()

@@ -3,7 +3,7 @@ import { manifestEntries } from '../../iceberg/manifest/reader.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { isLive } from '../../iceberg/scan/scan.ts'
 import { giveTurn } from '../../lib/turns.ts'
-import { fileRange } from '../where/metrics-test.ts'
+import { fileRange } from '../where/metrics-filter.ts'
 import type { Layout } from './layout.ts'
 import type { FileRange } from './overlap.ts'
 

@@ -1,5 +1,5 @@
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
-import { fileRange } from '../where/metrics-test.ts'
+import { fileRange } from '../where/metrics-filter.ts'
 import type { Layout } from '../clustering/layout.ts'
 import { chooseOverlapping, measureOverlap } from '../clustering/overlap.ts'
 import type { FileRange } from '../clustering/overlap.ts'

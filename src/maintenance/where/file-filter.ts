@@ -5,12 +5,12 @@ import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
 import { bindCondition } from './bind.ts'
 import type { BoundCondition } from './bind.ts'
-import { mayMatchMetrics } from './metrics-test.ts'
-import type { FileMetrics } from './metrics-test.ts'
+import { mayMatchMetrics } from './metrics-filter.ts'
+import type { FileMetrics } from './metrics-filter.ts'
 import { conditionsOf, mapConditions, parseWhere } from './parser.ts'
 import type { WhereTree } from './parser.ts'
-import { partitionTest } from './partition-test.ts'
-import type { PartitionTest } from './partition-test.ts'
+import { partitionTest } from './partition-filter.ts'
+import type { PartitionTest } from './partition-filter.ts'
 
 /** What decides whether a file may have matching rows. */
 export type FilteredFile = Pick<DataFile, 'specId' | 'partition'> & FileMetrics
