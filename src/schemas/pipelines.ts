@@ -169,7 +169,8 @@ export const pipeline = z
       description: 'Null: add for a sink that a pipeline created, else fail',
     }),
     from: startFrom.nullable().meta({ description: 'As it was requested; null: it was not, as for `beginning`' }),
-    into_branch: intoBranch.nullable().meta({
+    // without its id: a request may leave out what a response always has
+    into_branch: z.strictObject(intoBranch.shape).nullable().meta({
       description: 'The branch that got the rows first; `last_progress.sink` says whether it still does',
     }),
     create_sink_table: z.boolean(),

@@ -153,8 +153,16 @@ function reference(schema: z.core.$ZodType, components: Components, io: 'input' 
       if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern)
     },
   })
-  for (const [name, definition] of Object.entries($defs ?? {})) components.schemas[name] = relocate(definition)
+  for (const [name, definition] of Object.entries($defs ?? {})) addComponent(components, name, relocate(definition))
   return relocate(shape)
+}
+
+/** Adds a schema with an id; one that a request and a response see differently needs two ids. */
+function addComponent({ schemas }: Components, name: string, definition: Json): void {
+  const before = schemas[name]
+  if (before !== undefined && JSON.stringify(before) !== JSON.stringify(definition))
+    throw new Error(`two schemas of the OpenAPI document are named ${name}`)
+  schemas[name] = definition
 }
 
 /** `\d` means ASCII digits in JavaScript only; other languages match the digits of all scripts. */
