@@ -34,7 +34,7 @@ export const timestamp = z.iso.datetime().meta({ example: '2026-11-20T10:00:00.0
 
 /** A point in time in a request: RFC 3339 with any offset, read as UTC with milliseconds. */
 export const timeInput = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, abort: true })
   // not transform: what a response shows has the same type
   .overwrite((text) => new Date(text).toISOString())
   .meta({ example: '2026-11-20T10:00:00.000Z' })

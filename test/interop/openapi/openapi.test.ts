@@ -118,11 +118,11 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
   }
 
   it.each(ROLES)('passes schemathesis as %s', async (role) => {
-    // What only a lead may do answers the others with 403: their cases show that each route checks the role.
+    // A lead gets past each route's check of the role; the others show that it is there, which a few requests do.
     const isLead = role === 'LeadDataEngineer'
     const cases = await schemathesis(role, [
-      `--phases=examples,coverage,fuzzing${isLead ? ',stateful' : ''}`,
-      `--max-examples=${isLead ? 10 : 3}`,
+      `--phases=examples,fuzzing${isLead ? ',coverage,stateful' : ''}`,
+      '--max-examples=10',
       // Hundreds of wrong credentials are answered 429; test/contract/routes.test.ts sends one to each route.
       '--exclude-checks=ignored_auth',
       // Endless responses: a WebSocket and a stream of events.
@@ -130,6 +130,6 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
       '--exclude-operation-id=watchOperation',
     ])
     console.log(`schemathesis as ${role}: ${cases} cases`)
-    expect(cases).toBeGreaterThan(isLead ? 5000 : 2000)
+    expect(cases).toBeGreaterThan(isLead ? 5000 : 500)
   })
 })
