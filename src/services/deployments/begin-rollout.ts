@@ -9,7 +9,7 @@ import {
   type DeploymentRecord,
 } from '../../storage/stores/deployments/deployment-store.ts'
 import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
-import { createVersionStore } from '../../storage/stores/version-store.ts'
+import { createVersionStore, type VersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { versionToRun } from './planning/candidates.ts'
 import { isOpenNow, opensAt, readRules } from '../environments/environment-rules.ts'
@@ -32,7 +32,7 @@ export interface NewRollout {
   readonly startedBy: string
   /** Undefined: the service itself. */
   readonly context: RequestContext | undefined
-  /** Whether it takes a version out of the environment, and does not wait for a window. */
+  /** Whether it never waits for a window, because it takes a version out of the environment. */
   readonly isNow?: boolean
   /** Why the service begins it. */
   readonly because?: string
@@ -46,19 +46,31 @@ export async function beginRollout(deps: RolloutRecorder, tx: Tx, request: NewRo
   const { key, id, context } = request
   const deployments = createDeploymentStore(tx)
   const found = await deployments.find(key)
-  if (found?.rollout && !(isWaiting(found) && !mayWait(request))) throw rolloutInProgress(found)
+  const mayWait = await bringsVersion(createVersionStore(tx), request, found?.runningVersionId)
+  if (found?.rollout && (mayWait || !isWaiting(found))) throw rolloutInProgress(found)
   const known = found && (await withoutWaiting(deps, tx, { record: found, reason: `replaced by ${id}`, context }))
   const now = deps.now()
   const rules = await readRules(createEnvironmentStore(tx), key.environment)
-  const waits = mayWait(request) && !isOpenNow(rules, now)
+  const waits = mayWait && !isOpenNow(rules, now)
   const before = known ?? { ...key, updatedAt: now.toISOString(), state: 'none', revision: 0 }
   if (!(await deployments.save(recordOf(request, { before, waits, now }))))
     throw new DomainError('CONFLICT', 'the deployment was changed at the same time')
   await recordBegin(deps, tx, { request, before, opening: waits ? { at: opensAt(rules, now) } : undefined })
 }
 
-function mayWait({ action, isNow = false }: NewRollout): boolean {
-  return action === 'deploy' && !isNow
+/** Whether a rollout brings a version into the environment, as also a rollback to a newer one does. */
+async function bringsVersion(
+  versions: Pick<VersionStore, 'find'>,
+  { key, action, versionId, isNow = false }: NewRollout,
+  runningVersionId: string | undefined,
+): Promise<boolean> {
+  if (isNow || action === 'undeploy') return false
+  if (action === 'deploy') return true
+  if (versionId === undefined || runningVersionId === undefined) return false
+  const [wanted, running] = await Promise.all(
+    [versionId, runningVersionId].map((id) => versions.find(key.definitionId, id)),
+  )
+  return wanted !== undefined && running !== undefined && wanted.version > running.version
 }
 
 interface Begin {

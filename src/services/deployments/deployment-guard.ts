@@ -13,21 +13,24 @@ export const deploymentGuard: PipelineOwners = {
     const owner = await ownerOf(tx, pipeline.id)
     if (owner) throw owned(owner, pipeline.id, 'deploy it instead')
   },
-  async requireStoppable(tx, id) {
-    const record = await createDeploymentStore(tx).findByPipeline(id)
-    if (isRollingOut(record)) throw rolloutInProgress(record)
+  async beforeStop(tx, id) {
+    const deployments = createDeploymentStore(tx)
+    const record = await deployments.findByPipeline(id)
+    if (record && isRollingOut(record)) throw rolloutInProgress(record)
+    // an error while it stops is no failure of the version
+    if (record?.guard?.pipelineId === id) await deployments.endGuard(record)
   },
   async requireDeletable(tx, id) {
     const record = await createDeploymentStore(tx).findByPipeline(id)
-    if (isRollingOut(record)) throw rolloutInProgress(record)
+    if (record && isRollingOut(record)) throw rolloutInProgress(record)
     const owner = await ownerOf(tx, id)
     if (owner) throw owned(owner, id, 'undeploy it first')
   },
 }
 
 /** A rollout that waits for a window has not touched the pipeline yet. */
-function isRollingOut(record: DeploymentRecord | undefined): record is DeploymentRecord {
-  return record?.rollout !== undefined && !isWaiting(record)
+function isRollingOut(record: DeploymentRecord): boolean {
+  return record.rollout !== undefined && !isWaiting(record)
 }
 
 async function ownerOf(tx: Tx, pipelineId: string): Promise<DeploymentRecord | undefined> {

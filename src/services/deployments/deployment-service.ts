@@ -37,7 +37,8 @@ import {
   planView,
 } from './deployment-views.ts'
 import { recordDeployment } from './deployment-change.ts'
-import { cancelWaiting, isWaiting, overrideWaiting } from './waiting-rollout.ts'
+import { isWaiting, overrideWaiting } from './waiting-rollout.ts'
+import { cancelWaiting } from './cancel-waiting.ts'
 import { guardedUntil } from './rollback-guard.ts'
 import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 

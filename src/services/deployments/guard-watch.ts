@@ -11,6 +11,7 @@ import { beginRollout } from './begin-rollout.ts'
 import { ROLLBACK_IF } from './deployment-change.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'
 import { guardedUntil, isUntouched, rollbackBecause } from './rollback-guard.ts'
+import { isWaiting, stateWithout } from './waiting-rollout.ts'
 
 export interface GuardDeps extends Omit<DeploymentServiceDeps, 'plans'>, NamedLeaseDeps {
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -61,7 +62,9 @@ async function judge(deps: GuardDeps, tx: Tx, record: Guarded): Promise<boolean>
     return false
   }
   const because = rollbackIf === null ? undefined : rollbackBecause(guard, rollbackIf, pipeline)
-  if (because === undefined || record.state !== 'in_sync' || record.rollout !== undefined) return false
+  // a rollout that waits for a window gives way: what runs is harmful now
+  const isRollingOut = record.rollout !== undefined && !isWaiting(record)
+  if (because === undefined || isRollingOut || stateWithout(record) !== 'in_sync') return false
   await beginRollout(deps, tx, {
     key: { definitionId, environment },
     id: deps.newId('dep'),
@@ -71,6 +74,7 @@ async function judge(deps: GuardDeps, tx: Tx, record: Guarded): Promise<boolean>
     fingerprint: undefined,
     startedBy: ROLLBACK_IF,
     context: undefined,
+    isNow: true,
     because,
   })
   deps.log.info('a deployment is rolled back by itself', { definition_id: definitionId, environment, reason: because })

@@ -2,15 +2,8 @@ import type { DeploymentOutcome, RecordedState } from '../../domain/deployments.
 import { createDeploymentHistoryStore } from '../../storage/stores/deployments/deployment-history-store.ts'
 import type { DeploymentGuard } from '../../storage/stores/deployments/rollout-record.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { beginRollout } from './begin-rollout.ts'
-import {
-  type DeploymentChange,
-  ON_ARRIVAL,
-  present,
-  recordDeployment,
-  type RollingOut,
-  saveHeld,
-} from './deployment-change.ts'
+import { beginQueued } from './queued-rollout.ts'
+import { type DeploymentChange, present, recordDeployment, type RollingOut, saveHeld } from './deployment-change.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 
 /** How a rollout ended. */
@@ -72,27 +65,6 @@ async function endHistory(deps: RolloutDeps, tx: Tx, { record, outcome, reason }
       parameters: rollout.planned?.pipeline.parameters,
       reason,
     }),
-  })
-}
-
-/** Begins what arrived during the rollout. */
-async function beginQueued(
-  deps: RolloutDeps,
-  tx: Tx,
-  { definitionId, environment, rollout }: RollingOut,
-): Promise<void> {
-  const { queued, isQueuedNow } = rollout
-  if (queued === undefined) return
-  await beginRollout(deps, tx, {
-    key: { definitionId, environment },
-    id: deps.newId('dep'),
-    action: queued,
-    versionId: undefined,
-    checkpoint: 'continue',
-    fingerprint: undefined,
-    startedBy: ON_ARRIVAL,
-    context: undefined,
-    isNow: isQueuedNow === true,
   })
 }
 

@@ -71,21 +71,6 @@ export async function withoutWaiting(
   return { ...kept, ...before, state, updatedAt: now }
 }
 
-/** Cancels a rollout that waits for a window, on request. Throws `CONFLICT` when it no longer waits. */
-export async function cancelWaiting(
-  deps: DeploymentServiceDeps,
-  rollout: Rollout,
-  { key, context }: { readonly key: DeploymentKey; readonly context: RequestContext },
-): Promise<void> {
-  await deps.inTransaction(async (tx) => {
-    const deployments = createDeploymentStore(tx)
-    const record = await deployments.find(key)
-    if (record?.rollout?.id !== rollout.id || record.rollout.phase !== 'waiting_for_window') throw noLongerWaiting()
-    const reason = `cancelled by ${context.caller.user} while it waited for a window`
-    if (!(await deployments.save(await withoutWaiting(deps, tx, { record, reason, context })))) throw noLongerWaiting()
-  })
-}
-
 interface Override {
   readonly key: DeploymentKey
   readonly reason: string
@@ -113,7 +98,8 @@ export async function overrideWaiting(deps: DeploymentServiceDeps, override: Ove
   deps.wakeWorker()
 }
 
-function noLongerWaiting(): DomainError {
+/** The error for a rollout that was expected to wait for a window. */
+export function noLongerWaiting(): DomainError {
   return new DomainError('CONFLICT', 'this rollout does not wait for a window: nothing was changed')
 }
 

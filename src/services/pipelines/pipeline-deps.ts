@@ -38,10 +38,10 @@ export interface RunnableVersions {
   compileVersion(versionId: string, user: string, environment: RunEnvironment): Promise<CompiledVersion>
 }
 
-/** Who else depends on pipelines; each check throws `CONFLICT`, in the transaction of the change. */
+/** Who else depends on pipelines; each throws `CONFLICT` to refuse a user's change, in the transaction of that change. */
 export interface PipelineOwners {
   requireStartable(tx: Tx, pipeline: Pick<PipelineRecord, 'id' | 'sinkTable'>): Promise<void>
-  requireStoppable(tx: Tx, id: string): Promise<void>
+  beforeStop(tx: Tx, id: string): Promise<void>
   requireDeletable(tx: Tx, id: string): Promise<void>
 }
 

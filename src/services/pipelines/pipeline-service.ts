@@ -41,7 +41,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       await deps.inTransaction(async (tx) => {
         const store = createPipelineStore(tx)
         await requireRole(store, id, context)
-        await deps.owners?.requireStoppable(tx, id)
+        await deps.owners?.beforeStop(tx, id)
         if (!(await store.requestStop(id))) return
         await recordPipelineChange(deps, tx, {
           action: 'pipeline.stop',

@@ -1,8 +1,12 @@
+import { Kysely } from 'kysely'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Environment } from '../../../src/domain/environments.ts'
+import type { Environment, RunEnvironment } from '../../../src/domain/environments.ts'
+import type { StateTables } from '../../../src/storage/schema.ts'
+import { createDeploymentStore } from '../../../src/storage/stores/deployments/deployment-store.ts'
 import { FAST } from '../../streaming/support.ts'
 import { LONG } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
+import { openStateFile } from '../../support/state-file.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 
@@ -56,6 +60,15 @@ const override = (place: Place, more: object = {}, by = lab.users.lead) =>
     reason: 'fixes wrong invoices',
     ...more,
   })
+
+/** Whether a version that arrived comes after the rollout in progress; no answer of the service says so. */
+async function isQueued({ definitionId }: Place, environment: RunEnvironment): Promise<boolean> {
+  const file = openStateFile(`${lab.lab.service.folder}/home/state.db`)
+  const db = new Kysely<StateTables>({ dialect: file })
+  const record = await createDeploymentStore(db).find({ definitionId, environment })
+  await db.destroy()
+  return record?.rollout?.queued === 'deploy'
+}
 
 async function history(place: Place) {
   return (await lab.lab.service.get(`${place.definition}/deployments`)).body
@@ -128,6 +141,19 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
     expect((await lab.deploymentOf(one)).running_version_id).toBe(one.versionId)
   })
 
+  it('waits also when a rollback brings the newer version back', LONG, async () => {
+    const one = await deployed('returns')
+    const two = await another(one, 'returns', 'id > -1')
+    await lab.deploy(one)
+    await lab.untilState(one, 'in_sync')
+    await rules('development', { windows: [FREEZE] })
+    expect((await lab.change('rollback', one)).status).toBe(200)
+    expect(await lab.untilState(one, 'rolled_back')).toMatchObject({ running_version_id: one.versionId })
+    expect((await lab.change('rollback', one)).body).toMatchObject({ state: 'waiting_for_window' })
+    await rules('development', { windows: [] })
+    await until(async () => (await lab.deploymentOf(one)).running_version_id === two.versionId)
+  })
+
   it('gives way to an undeployment, and its pipeline can be stopped while it waits', LONG, async () => {
     const one = await deployed('stops')
     await another(one, 'stops', 'id > -1')
@@ -155,6 +181,30 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
     await sleep(500)
     expect(await lab.deploymentOf(one, 'production')).toMatchObject({ running_version_id: one.versionId })
     await rules('production', { windows: [] })
+  })
+
+  it('that is cancelled gives way to the version that arrived after it', LONG, async () => {
+    await lab.tables('queued')
+    const one = await lab.define('queued')
+    await lab.users.bring(one, 'uat')
+    await lab.deploy(one, 'uat')
+    await lab.untilState(one, 'in_sync', 'uat')
+    await lab.users.bring(await another(one, 'queued', 'id > -1'), 'uat')
+    await rules('uat', { windows: [FREEZE], deploy: 'on_arrival' })
+    const { rollout } = (await lab.deploy(one, 'uat')).body
+    const three = await another(one, 'queued', 'id > -2')
+    await lab.users.bring(three, 'qa')
+    const request = `/api/approvals/${await lab.users.request(three)}`
+    expect((await lab.users.lead.call('POST', `${request}/approve`, {})).status).toBe(200)
+    const reason = { reason: 'needed now' }
+    expect((await lab.users.lead.call('POST', `${request}/override-window`, reason)).status).toBe(200)
+    await until(() => isQueued(one, 'uat'))
+    await lab.change('rollback', one, 'uat', { rollout_id: rollout.id })
+    const next = (await lab.deploymentOf(one, 'uat')).rollout
+    expect(next).toMatchObject({ phase: 'waiting_for_window' })
+    expect(next.id).not.toBe(rollout.id)
+    await rules('uat', { windows: [], deploy: 'manual' })
+    await until(async () => (await lab.deploymentOf(one, 'uat')).running_version_id === three.versionId)
   })
 
   it('on arrival waits too, but a version that is demoted is replaced at once', LONG, async () => {
@@ -201,6 +251,21 @@ describe('rollback_if', { timeout: 120_000 }, () => {
     expect(audit.body[0]).toMatchObject({ actor: null, channel: 'system' })
   })
 
+  it('replaces a rollout that waits for a window', LONG, async () => {
+    const one = await deployed('harmful')
+    await rules('development', { rollback_if: { failed_batches: 2, within: '1 hour' } })
+    await another(one, 'harmful', FAILS_LATER)
+    await lab.deploy(one)
+    await lab.untilState(one, 'in_sync')
+    await another(one, 'harmful', 'id > -3')
+    await rules('development', { windows: [FREEZE], rollback_if: { failed_batches: 2, within: '1 hour' } })
+    expect((await lab.deploy(one)).body).toMatchObject({ state: 'waiting_for_window' })
+    await lab.append('harmful', 10, 20)
+    expect(await lab.untilState(one, 'rolled_back')).toMatchObject({ running_version_id: one.versionId, rollout: null })
+    const outcomes = (await history(one)).map(({ outcome }: { outcome: string }) => outcome)
+    expect(outcomes).toEqual(['succeeded', 'cancelled', 'succeeded', 'succeeded'])
+  })
+
   it('leaves a deployment alone whose pipeline a person has stopped', LONG, async () => {
     const one = await deployed('touched')
     await rules('development', { rollback_if: { failed_batches: 1, within: '1 hour' } })
@@ -208,9 +273,9 @@ describe('rollback_if', { timeout: 120_000 }, () => {
     await lab.deploy(one)
     const { pipeline_id: pipeline } = await lab.untilState(one, 'in_sync')
     await lab.lab.service.post(`/api/pipeline/${pipeline}/stop`, {})
+    expect((await lab.deploymentOf(one)).guarded_until).toBeNull()
     await until(async () => (await lab.pipeline(pipeline)).state === 'stopped')
     await lab.append('touched', 10, 20)
-    await until(async () => (await lab.deploymentOf(one)).guarded_until === null)
     await sleep(200)
     expect(await lab.deploymentOf(one)).toMatchObject({ running_version_id: two.versionId, rollout: null })
     expect((await history(one)).map(({ action }: { action: string }) => action)).toEqual(['deploy', 'deploy'])
