@@ -188,7 +188,7 @@ async function upserts(lab: StreamingLab): Promise<string[][]> {
       id: `CASE WHEN i % 10 = 0 THEN i ELSE i * 7919 % ${UPSERT_ROWS} END`,
     }
     await append(lab, 'changes', rows)
-    const batch = await untilBatch(lab, id, at)
+    const { batch_duration_ms: batch, duration_ms: parts } = await untilBatch(lab, id, at)
     ours.push(batch)
     if (spark && at < UPSERT_SPARK_BATCHES) {
       await makeTable(lab, `changes_${at}`)
@@ -196,6 +196,7 @@ async function upserts(lab: StreamingLab): Promise<string[][]> {
       theirs.push(await mergeInSpark(spark, `changes_${at}`))
     }
     note(`batch ${at + 1} of ${UPSERT_BATCHES}: Lockhouse ${seconds([batch])}, Spark ${seconds(theirs.slice(at))}`)
+    note(`parts, ms: ${JSON.stringify(parts)}`)
   }
   await stopPipeline(lab, id)
   await spark?.stop()
@@ -209,20 +210,27 @@ async function upserts(lab: StreamingLab): Promise<string[][]> {
   ]
 }
 
-/** The time of a batch of a pipeline, ms, when it is done. */
-async function untilBatch(lab: StreamingLab, id: string, batchId: number): Promise<number> {
+/** The times of a batch of a pipeline, when it is done. */
+async function untilBatch(lab: StreamingLab, id: string, batchId: number): Promise<BatchTimes> {
   for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(20)) {
     const { body } = await lab.service.get(`/api/pipeline/${id}/status`)
     const { error, last_progress: last } = body['pipeline'] as BenchPipeline
     if (error !== null) throw new Error(JSON.stringify(error))
-    if (last !== null && last.batch_id >= batchId) return last.batch_duration_ms
+    if (last !== null && last.batch_id >= batchId) return last
   }
   throw new Error(`batch ${batchId} did not end`)
 }
 
 interface BenchPipeline {
   readonly error: unknown
-  readonly last_progress: { readonly batch_id: number; readonly batch_duration_ms: number } | null
+  readonly last_progress: BatchTimes | null
+}
+
+/** Times of a batch and its parts, ms. */
+interface BatchTimes {
+  readonly batch_id: number
+  readonly batch_duration_ms: number
+  readonly duration_ms: Readonly<Record<string, number>>
 }
 
 /** Merges a table into another one by key; ms. */

@@ -42,8 +42,6 @@ export interface RowDeletesOutput {
 export interface SideOutput {
   /** A SELECT over inputs and steps, whose result columns are those of an `AppendTask`. */
   readonly query: string
-  /** A SELECT of the rows without what differs in each run, for {@link SideResult.fingerprint}. */
-  readonly content: string
   readonly io: FileIO
   readonly output: OutputSpec
 }
@@ -53,6 +51,4 @@ export interface SideResult {
   readonly files: readonly DataFile[]
   /** Rows physically in the files, counted from their footers. */
   readonly rows: number
-  /** The same text for the same rows, whatever their order. */
-  readonly fingerprint: string
 }

@@ -3,6 +3,7 @@ import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { PlannedRun, PlannedSource, Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
+import { commitDiverted } from '../../streaming/sink/commit-diverted.ts'
 import { fenceSink } from '../../streaming/sink/fence.ts'
 import { readSinkState } from '../../streaming/sink/progress.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
@@ -48,6 +49,7 @@ async function carriedOffsets(
   const { sinkUuid: uuid } = await readOldProgress(deps, previous)
   await fenceSink(deps.catalog.current(), { table: previous.sinkTable, uuid, operationId: `${id}-start` })
   const old = await readOldProgress(deps, previous)
+  await commitLeft(deps, previous.sinkTable, previous.queryId)
   if (old.branch !== undefined) {
     throw new DomainError(
       'CONFLICT',
@@ -66,9 +68,20 @@ async function resumedOffsets(deps: HandoverDeps, { id }: Handover, planned: Pla
   await fenceSink(catalog, { table: pipeline.sinkTable, uuid, operationId: `${id}-resume` })
   const sink = await catalog.loadTable(parseIdentifier(pipeline.sinkTable))
   if (sink.metadata.tableUuid !== uuid) return {}
+  for (const { resumedFrom } of sources) {
+    if (resumedFrom !== undefined) await commitLeft(deps, pipeline.sinkTable, resumedFrom)
+  }
   return byPosition(sources, ({ resumedFrom, uuid: source }) =>
     resumedFrom === undefined ? undefined : feedOffset(sink, resumedFrom, source),
   )
+}
+
+/** Commits diverted rows that a pipeline, which is fenced, has left uncommitted: nobody else does so when another one reads on. */
+async function commitLeft({ catalog }: HandoverDeps, sinkTable: string, queryId: string): Promise<void> {
+  const sink = await loadIfPresent(catalog.current(), sinkTable)
+  const progress = sink && readSinkState(sink.metadata, queryId).progress
+  if (progress === undefined) return
+  await commitDiverted({ catalog: catalog.current(), queryId, progress, checkLease: () => undefined })
 }
 
 function byPosition(

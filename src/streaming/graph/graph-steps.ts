@@ -24,8 +24,6 @@ export interface DivertedRows {
   readonly table: string
   /** A SELECT of `columns`, named by SQL over the columns of the node's input and `DIVERT_COLUMNS`. */
   readonly query: (stamp: DivertStamp, columns: readonly string[]) => string
-  /** A SELECT of the rows and reasons alone. */
-  readonly content: string
 }
 
 /** A graph as steps that are computed once, and queries over them. */
@@ -151,7 +149,6 @@ class StepBuilder {
         const own = Object.entries(divertValues(reason, stamp)).map(([name, sql]) => `${sql} AS ${quoted(name)}`)
         return `SELECT ${selected.join(', ')} FROM (SELECT ${names}, ${own.join(', ')} ${from})`
       },
-      content: `SELECT ${names}, ${reason} AS ${quoted('_reason')} ${from}`,
     })
   }
 

@@ -135,13 +135,13 @@ function compileDiverts(
   { typed, others, sandbox, plan }: DivertContext,
 ): { readonly compiled: readonly CompiledDivert[]; readonly problems: readonly GraphProblem[] } {
   const problems: GraphProblem[] = []
-  const compiled = diverted.flatMap(({ nodeId, table, query, content }): CompiledDivert[] => {
+  const compiled = diverted.flatMap(({ nodeId, table, query }): CompiledDivert[] => {
     const schema = others.get(table)
     const columns = divertedRowColumns({ plan, columns: typed.byNode }, nodeId)
     if (schema === undefined || columns === undefined) return []
     const fitted = fitDiverted(columns, nodeId, { schema, sandbox })
     problems.push(...fitted.problems)
-    return [{ nodeId, table, query: (stamp) => query(stamp, fitted.select), content }]
+    return [{ nodeId, table, query: (stamp) => query(stamp, fitted.select) }]
   })
   return { compiled, problems }
 }

@@ -13,6 +13,7 @@ import { PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { backfillOffset, countsByAge, type Recovered, recover, stampOf } from '../recovery/recover.ts'
 import { type CommittedBatch, NO_OUTPUT, outputBatch } from '../sink/output-batch.ts'
+import { commitDiverted } from '../sink/commit-diverted.ts'
 import { publishBranch } from '../sink/publish.ts'
 import type { SinkProgress } from '../sink/progress.ts'
 import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
@@ -101,6 +102,7 @@ export class PipelineSession {
       sink,
       nowMs: deps.now().getTime(),
     })
+    await session.#commitDiverted(recovered)
     session.#resume(recovered)
     return session
   }
@@ -136,6 +138,15 @@ export class PipelineSession {
     this.#triggeredAt = startedAt.getTime()
     const skippedSnapshots = planned.batches.reduce((sum, batch) => sum + batch.skippedSnapshots, 0)
     return { kind: 'batch', progress, hasMore, skippedSnapshots }
+  }
+
+  /** A process that ended may have committed a batch without its diverted rows. */
+  async #commitDiverted({ sink: { progress } }: Recovered): Promise<void> {
+    if (progress === undefined) return
+    const { catalog, tables, checkLease } = this.#deps
+    const { queryId } = this.#spec
+    const onCommitted = (table: Table): void => tables.committed(table)
+    await commitDiverted({ catalog: catalog(), queryId, progress, checkLease, onCommitted })
   }
 
   #resume({ positions, nextBatch, sinkBatch, pending, awaiting, sink }: Recovered): void {

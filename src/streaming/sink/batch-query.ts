@@ -53,8 +53,6 @@ export interface CompiledDivert {
   readonly table: string
   /** A SELECT with one column `c<field id>` per top-level column of the table. */
   readonly query: (stamp: DivertStamp) => string
-  /** A SELECT of the same rows without the stamp. */
-  readonly content: string
 }
 
 /** The tables that a query uses besides its sources and its sink, each once. */

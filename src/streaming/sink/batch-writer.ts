@@ -15,7 +15,6 @@ import { planLookup } from '../source/lookup-plan.ts'
 import type { CheckProgress } from './batch-progress.ts'
 import type { CompiledBatch, CompiledDivert, DivertStamp, NodeCheck } from './batch-query.ts'
 import { checkCounts, requireChecks } from './check-results.ts'
-import type { DivertedBatch } from './progress.ts'
 
 export interface BatchWrite {
   readonly engine: Engine
@@ -46,9 +45,8 @@ export interface WrittenBatch {
 }
 
 /** The diverted rows of one table. */
-export interface WrittenRows extends DivertedBatch {
+export interface WrittenRows extends SideResult {
   readonly table: Table
-  readonly files: readonly DataFile[]
 }
 
 const DEFAULT_FILE_BYTES = 512 * 2 ** 20
@@ -111,10 +109,10 @@ function checkOf({ step, failed, maxRatio, example }: NodeCheck): RowCheck {
 }
 
 function sideOf(divert: CompiledDivert, at: number, { others, stamp, filePrefix }: BatchWrite): SideOutput {
-  const { table, query, content } = divert
+  const { table, query } = divert
   const target = otherTable(others, table)
   requirePlain(target.metadata)
-  return { query: query(stamp), content, io: target.io, output: outputOf(target, `${filePrefix}-d${at}`) }
+  return { query: query(stamp), io: target.io, output: outputOf(target, `${filePrefix}-d${at}`) }
 }
 
 /** The diverted rows of each table, to which several nodes may divert. */
@@ -123,13 +121,12 @@ export function divertedRows({ compiled, others }: BatchWrite, sides: readonly S
   return [...new Set(diverts.map(({ table }) => table))].map((name) => {
     const own = diverts.flatMap((divert, at) => {
       const side = sides[at]
-      return divert.table === name && side !== undefined ? [{ ...side, nodeId: divert.nodeId }] : []
+      return divert.table === name && side !== undefined ? [side] : []
     })
     return {
       table: otherTable(others, name),
       files: own.flatMap(({ files }) => files),
       rows: own.reduce((sum, { rows }) => sum + rows, 0),
-      fingerprint: own.map(({ nodeId, fingerprint }) => `${nodeId}:${fingerprint}`).join(' '),
     }
   })
 }

@@ -21,6 +21,7 @@ import type { BatchWrite } from './batch-writer.ts'
 import { divertedRows, outputOf, queryOf, runOptionsOf } from './batch-writer.ts'
 import { requireChecks } from './check-results.ts'
 import type { CompiledMerge } from './batch-query.ts'
+import { discardRows } from './staged-rows.ts'
 
 /**
  * Runs the query of a batch whose rows are merged into the sink; the caller closes the merge. Throws `PipelineStopped` `INVALID_KEY` for
@@ -39,17 +40,9 @@ export async function openMerge(write: BatchWrite, merge: CompiledMerge): Promis
     return opened
   } catch (error) {
     await opened.close()
-    for (const { table, files } of divertedRows(write, opened.rows.sides)) await discardFiles(table, files)
+    await discardRows(divertedRows(write, opened.rows.sides))
     throw error
   }
-}
-
-/** Deletes files that are not committed. */
-async function discardFiles({ io }: Table, files: readonly DataFile[]): Promise<void> {
-  await deleteFrom(
-    io,
-    files.map(({ filePath }) => filePath),
-  )
 }
 
 /** Why rows of a table cannot be replaced; undefined when they can. The text follows the name of the table. */

@@ -1,4 +1,5 @@
 import { deleteQuietly } from '../../catalog/metadata-file.ts'
+import type { RowMerge } from '../../engines/row-merge.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { stageAppend } from '../../iceberg/update/stage/stage-append.ts'
@@ -9,6 +10,8 @@ import { checkCounts, type CheckCounts } from './check-results.ts'
 import { commitBatch, type SinkCommit } from './commit.ts'
 import { commitDiverted } from './commit-diverted.ts'
 import { discardMerge, isUnchanged, mergeInto, openMerge, stageMerge } from './merge-rows.ts'
+import type { SinkProgress } from './progress.ts'
+import { discardStaged, stageRows } from './staged-rows.ts'
 
 /** A batch to be written and committed. */
 export interface OutputBatch {
@@ -45,8 +48,9 @@ export const NO_OUTPUT: CommittedBatch = {
 const MAX_SEARCHES = 10
 
 /**
- * Writes a batch and commits its diverted rows, then the batch with its progress; what was written is deleted unless it is, or may be,
- * committed. If the process ends between two commits, the batch runs again over the same files.
+ * Writes a batch and commits it with its progress. Rows that it diverts are written before, and committed after: the commit of the sink decides
+ * which rows of which attempt count, and names the files. If the process ends in between, the next session commits them. What was written is
+ * deleted unless it is, or may be, committed.
  */
 export async function outputBatch(batch: OutputBatch): Promise<CommittedBatch> {
   const { merge } = batch.write.compiled
@@ -57,24 +61,20 @@ async function appendBatch(batch: OutputBatch): Promise<CommittedBatch> {
   const { write, commit, watch } = batch
   const { sink } = write
   const { files, rowsRead, rowsWritten, diverted, ...counts } = await watch.time('add_batch', () => writeBatch(write))
-  try {
-    await divertRows(batch, diverted)
-  } catch (error) {
+  const discard = async (): Promise<void> => {
     const paths = files.map(({ filePath }) => filePath)
     await deleteQuietly(sink.io, paths)
-    throw error
   }
   const rows = { ...NO_OUTPUT, ...countsOf(counts, diverted), rowsRead, rowsInserted: rowsWritten }
-  if (files.length === 0) return rows
-  const outcome = await watch.time('commit_batch', () =>
-    commitBatch({ ...commit, sink, stage: (fresh, options) => stageAppend(fresh, { ...options, files }) }),
-  )
-  if (outcome.kind === 'refused') {
-    const paths = files.map(({ filePath }) => filePath)
-    await deleteQuietly(sink.io, paths)
-  }
-  if (outcome.kind !== 'committed') throw outcome.error
-  return { ...rows, committed: { table: outcome.table, snapshotId: outcome.staged.snapshotId } }
+  return withDiverted(batch, { diverted, discard }, async (progress) => {
+    if (files.length === 0 && progress.diverting === undefined) return rows
+    const outcome = await watch.time('commit_batch', () =>
+      commitBatch({ ...commit, sink, progress, stage: (fresh, options) => stageAppend(fresh, { ...options, files }) }),
+    )
+    if (outcome.kind === 'refused') await discard()
+    if (outcome.kind !== 'committed') throw outcome.error
+    return { ...rows, committed: { table: outcome.table, snapshotId: outcome.staged.snapshotId } }
+  })
 }
 
 async function mergeBatch(batch: OutputBatch, compiled: CompiledMerge): Promise<CommittedBatch> {
@@ -82,61 +82,80 @@ async function mergeBatch(batch: OutputBatch, compiled: CompiledMerge): Promise<
   const merge = await watch.time('add_batch', () => openMerge(write, compiled))
   try {
     const diverted = divertedRows(write, merge.rows.sides)
-    await divertRows(batch, diverted)
     const counts = countsOf(checkCounts(write.compiled.checks ?? [], merge.rows.checks), diverted)
-    let { sink } = write
-    for (let search = 1; ; search += 1) {
-      const filePrefix = `${write.filePrefix}-${search}`
-      const merged = await watch.time('merge_batch', () => mergeInto(merge, sink, { ...write, filePrefix }))
-      const { rowsRead, rowsDeleted: deletedInSource } = merge.rows
-      const { rowsInserted, rowsUpdated, rowsDeleted } = merged
-      const rows = { ...counts, rowsRead: rowsRead - deletedInSource, rowsInserted, rowsUpdated, rowsDeleted }
-      if (isUnchanged(merged)) return { ...rows, committed: undefined }
-      const outcome = await watch.time('commit_batch', () =>
-        commitBatch({
-          ...batch.commit,
-          sink,
-          stage: (fresh, options) => stageMerge(sink, merged, { fresh, options }),
-        }),
-      )
-      if (outcome.kind === 'committed') {
-        return { ...rows, committed: { table: outcome.table, snapshotId: outcome.staged.snapshotId } }
-      }
-      if (outcome.kind === 'refused') await discardMerge(sink, merged)
-      const mustSearch = outcome.kind === 'refused' && isIcebergError(outcome.error, 'COMMIT_CONFLICT')
-      if (!mustSearch || search >= MAX_SEARCHES) throw outcome.error
-      const fresh = await batch.loadSink()
-      // the rows are held with the columns that the sink had
-      if (fresh.metadata.currentSchemaId !== sink.metadata.currentSchemaId) throw outcome.error
-      sink = fresh
-    }
+    return await withDiverted(batch, { diverted }, async (progress) => ({
+      ...(await mergeUntilCommitted(batch, merge, progress)),
+      ...counts,
+    }))
   } finally {
     await merge.close()
   }
 }
 
-/** Commits the diverted rows of each table; files of tables whose rows are not committed are deleted. */
-async function divertRows(
-  { write, commit, onDiverted, watch }: OutputBatch,
-  all: readonly WrittenRows[],
-): Promise<void> {
-  const { catalog, queryId, progress, checkLease } = commit
-  for (const [at, { table, files, rows, fingerprint }] of all.entries()) {
-    try {
-      const diverted = { ...progress, pairs: [], diverted: { rows, fingerprint } }
-      const { signal } = write
-      const committed = await watch.time('commit_diverted', () =>
-        commitDiverted({ catalog, table, queryId, progress: diverted, files, checkLease, signal }),
-      )
-      if (committed !== undefined) onDiverted(committed)
-    } catch (error) {
-      for (const rest of all.slice(at + 1)) {
-        const paths = rest.files.map(({ filePath }) => filePath)
-        await deleteQuietly(rest.table.io, paths)
-      }
-      throw error
+async function mergeUntilCommitted(
+  { write, commit, loadSink, watch }: OutputBatch,
+  merge: RowMerge,
+  progress: SinkProgress,
+): Promise<Omit<CommittedBatch, keyof typeof NO_CHECKS>> {
+  let { sink } = write
+  for (let search = 1; ; search += 1) {
+    const filePrefix = `${write.filePrefix}-${search}`
+    const merged = await watch.time('merge_batch', () => mergeInto(merge, sink, { ...write, filePrefix }))
+    const { rowsRead, rowsDeleted: deletedInSource } = merge.rows
+    const { rowsInserted, rowsUpdated, rowsDeleted } = merged
+    const rows = { rowsRead: rowsRead - deletedInSource, rowsInserted, rowsUpdated, rowsDeleted }
+    if (isUnchanged(merged) && progress.diverting === undefined) return { ...rows, committed: undefined }
+    const outcome = await watch.time('commit_batch', () =>
+      commitBatch({
+        ...commit,
+        sink,
+        progress,
+        stage: (fresh, options) => stageMerge(sink, merged, { fresh, options }),
+      }),
+    )
+    if (outcome.kind === 'committed') {
+      return { ...rows, committed: { table: outcome.table, snapshotId: outcome.staged.snapshotId } }
     }
+    if (outcome.kind === 'refused') await discardMerge(sink, merged)
+    const mustSearch = outcome.kind === 'refused' && isIcebergError(outcome.error, 'COMMIT_CONFLICT')
+    if (!mustSearch || search >= MAX_SEARCHES) throw outcome.error
+    const fresh = await loadSink()
+    // the rows are held with the columns that the sink had
+    if (fresh.metadata.currentSchemaId !== sink.metadata.currentSchemaId) throw outcome.error
+    sink = fresh
   }
+}
+
+interface Diverting {
+  readonly diverted: readonly WrittenRows[]
+  /** Deletes what else the batch has written, when nothing can be committed. */
+  readonly discard?: () => Promise<void>
+}
+
+/** Stages the diverted rows of a batch, commits the batch with a progress that names them, and then commits them. */
+async function withDiverted(
+  { write, commit, onDiverted, watch }: OutputBatch,
+  { diverted, discard }: Diverting,
+  commitSink: (progress: SinkProgress) => Promise<CommittedBatch>,
+): Promise<CommittedBatch> {
+  const staged = await stageRows(diverted, write.filePrefix).catch(async (error: unknown) => {
+    await discard?.()
+    throw error
+  })
+  const named = staged.length === 0 ? {} : { diverting: staged.map((rows) => rows.staged) }
+  const progress: SinkProgress = { ...commit.progress, ...named }
+  let output: CommittedBatch
+  try {
+    output = await commitSink(progress)
+  } catch (error) {
+    if (!isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) await discardStaged(staged)
+    throw error
+  }
+  const { catalog, queryId, checkLease } = commit
+  const rest = { catalog, queryId, progress, checkLease, onCommitted: onDiverted }
+  // not stopped by the signal: the batch is in the sink
+  if (staged.length > 0) await watch.time('commit_diverted', () => commitDiverted(rest))
+  return output
 }
 
 function countsOf(

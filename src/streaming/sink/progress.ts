@@ -37,8 +37,10 @@ export interface SinkProgress {
   readonly keyIds: readonly number[]
   /** The branch that has the rows of all batches so far; absent: `main`. */
   readonly branch?: ProgressBranch
-  /** In a table of diverted rows: what the batch diverted into it. */
-  readonly diverted?: DivertedBatch
+  /** Rows of the batch that other tables get after it; absent: none. */
+  readonly diverting?: readonly StagedRows[]
+  /** In a table of diverted rows: how many the batch diverted into it. */
+  readonly divertedRows?: number
 }
 
 /** A branch with rows that `main` does not have yet. */
@@ -48,11 +50,15 @@ export interface ProgressBranch {
   readonly base: bigint | undefined
 }
 
-/** The rows that a batch diverted into one table. */
-export interface DivertedBatch {
+/** Diverted rows whose files are written, but not committed. */
+export interface StagedRows {
+  readonly table: string
+  readonly uuid: string
+  /** The name of a manifest with the files, in the metadata folder of the table. */
+  readonly manifest: string
+  /** The partition spec of the files. */
+  readonly specId: number
   readonly rows: number
-  /** The same text for the same rows, whatever their order. */
-  readonly fingerprint: string
 }
 
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
@@ -102,7 +108,8 @@ export function formatProgress(progress: SinkProgress): string {
     ...(progress.countsByAge ? { counts_by_age: true } : {}),
     ...(progress.keyIds.length > 0 ? { key: [...progress.keyIds] } : {}),
     ...(progress.branch === undefined ? {} : branchToJson(progress.branch)),
-    ...(progress.diverted === undefined ? {} : { diverted: { ...progress.diverted } }),
+    ...(progress.diverting === undefined ? {} : { diverting: progress.diverting.map(stagedToJson) }),
+    ...(progress.divertedRows === undefined ? {} : { diverted_rows: progress.divertedRows }),
   })
 }
 
@@ -150,7 +157,7 @@ export interface KnownProgress {
  * diverted rows into it.
  */
 export function listProgress(metadata: TableMetadata): KnownProgress[] {
-  return listWith(metadata, PROPERTY_PREFIX).filter(({ progress }) => progress.diverted === undefined)
+  return listWith(metadata, PROPERTY_PREFIX).filter(({ progress }) => progress.divertedRows === undefined)
 }
 
 /** The progress of every query whose rows are only in a branch. */
@@ -215,12 +222,30 @@ function parseProgress(text: string): SinkProgress {
   }
 }
 
-function divertedFromJson({ diverted }: JsonObject): Pick<SinkProgress, 'diverted'> {
-  if (diverted === undefined) return {}
+function divertedFromJson(json: JsonObject): Pick<SinkProgress, 'diverting' | 'divertedRows'> {
   const where = 'progress'
-  const json = asObject(diverted, where)
+  const diverting = optionalArray(json, 'diverting', where)
+  const divertedRows = optionalCount(json, 'diverted_rows', where)
   return {
-    diverted: { rows: requireCount(json, 'rows', where), fingerprint: requireString(json, 'fingerprint', where) },
+    ...(diverting === undefined
+      ? {}
+      : { diverting: diverting.map((staged) => stagedFromJson(asObject(staged, where))) }),
+    ...(divertedRows === undefined ? {} : { divertedRows }),
+  }
+}
+
+function stagedToJson({ table, uuid, manifest, specId, rows }: StagedRows): JsonObject {
+  return { table, uuid, manifest, spec_id: specId, rows }
+}
+
+function stagedFromJson(json: JsonObject): StagedRows {
+  const where = 'progress'
+  return {
+    table: requireString(json, 'table', where),
+    uuid: requireString(json, 'uuid', where),
+    manifest: requireString(json, 'manifest', where),
+    specId: requireCount(json, 'spec_id', where),
+    rows: requireCount(json, 'rows', where),
   }
 }
 

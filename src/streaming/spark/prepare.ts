@@ -9,6 +9,7 @@ import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { recover, type RecoverRequest, requireOwnCheckpoint } from '../recovery/recover.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { readSinkState } from '../sink/progress.ts'
+import { commitDiverted } from '../sink/commit-diverted.ts'
 import { fenceSink } from '../sink/fence.ts'
 import { fitQuery } from '../sink/schema.ts'
 import type { ReadPosition } from '../source/history.ts'
@@ -67,6 +68,8 @@ export async function prepareStream(
   const isNew = await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
+  const { progress } = recovered.sink
+  if (progress !== undefined) await commitDiverted({ catalog: catalog(), queryId: spec.queryId, progress, checkLease })
   if (pending !== undefined) await fence(catalog(), sink, `fence-${spec.runId}-${pending.batchId}`)
   await requireReadable({ spec, sources, planners, positions })
   const known = recovered.sink.progress?.pairs ?? []

@@ -82,8 +82,13 @@ async function append(request: Request<'append'>): Promise<WrittenFiles> {
       {},
     )
     const { files, rowsRead, rowsDeleted, checks } = result
-    const written = result.sides.map((side) => ({ written: moved(side.files), fingerprint: side.fingerprint }))
-    return { written: moved(files), sides: written, checks, rowsRead, rowsDeleted }
+    return {
+      written: moved(files),
+      sides: result.sides.map((side) => moved(side.files)),
+      checks,
+      rowsRead,
+      rowsDeleted,
+    }
   } finally {
     await run.close()
   }

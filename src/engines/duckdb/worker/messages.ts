@@ -1,5 +1,5 @@
 import type { AppendFromTask, CompareTask, QueryBounds, QueryInput } from '../../engine.ts'
-import type { SideOutput, SideResult } from '../../output-spec.ts'
+import type { SideOutput } from '../../output-spec.ts'
 import type { RowCheckResult } from '../../row-checks.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { RelationShape, ResultColumn, UserSql } from '../../sql-sandbox.ts'
@@ -21,7 +21,7 @@ interface RunPlace {
 export type WorkerOutput = Omit<OutputSpec, 'newDataLocation'>
 
 /** Rows for another table. */
-export type WorkerSide = Pick<SideOutput, 'query' | 'content'> & { readonly output: WorkerOutput }
+export type WorkerSide = Pick<SideOutput, 'query'> & { readonly output: WorkerOutput }
 
 /** A request to a worker, which answers one at a time. */
 export type WorkerRequest =
@@ -57,16 +57,11 @@ export interface WrittenFile {
   readonly file: DataFile
 }
 
-/** New files of a side. */
-export interface WrittenSide extends Pick<SideResult, 'fingerprint'> {
-  readonly written: readonly WrittenFile[]
-}
-
 /** The answer to `append`. */
 export interface WrittenFiles {
   readonly written: readonly WrittenFile[]
-  /** One per side of the task; none if a check is exceeded. */
-  readonly sides: readonly WrittenSide[]
+  /** The files of each side of the task; none if a check is exceeded. */
+  readonly sides: readonly (readonly WrittenFile[])[]
   readonly checks: readonly RowCheckResult[]
   readonly rowsRead: number
   readonly rowsDeleted: number

@@ -3,7 +3,7 @@ import type { AppendFromTask, CompareTask, QueryAnswer } from '../../engine.ts'
 import type { RowCheckResult } from '../../row-checks.ts'
 import type { ComparedQuery, ComparedResult } from '../../query-comparison.ts'
 
-import type { WrittenFile, WrittenFiles, WrittenSide } from './messages.ts'
+import type { WrittenFile, WrittenFiles } from './messages.ts'
 import type { LocalComparison } from '../sandbox/compare-queries.ts'
 
 // Answers of processes that run SQL of users are checked before use; `ENGINE_FAILED` when one is not as it should be.
@@ -22,7 +22,8 @@ export function readAnswer(value: unknown): QueryAnswer {
 /** The answer to `append`. */
 export function readWritten(value: unknown, task: Pick<AppendFromTask, 'checks' | 'sides'>): WrittenFiles {
   const { written, sides, checks, rowsRead, rowsDeleted } = (value ?? {}) as Partial<WrittenFiles>
-  const isGood = areWritten(written) && isCount(rowsRead) && isCount(rowsDeleted) && isListOf(sides, isSide)
+  const isGood =
+    areWritten(written) && isCount(rowsRead) && isCount(rowsDeleted) && Array.isArray(sides) && sides.every(areWritten)
   if (!isGood || !isListOf(checks, isCheckResult)) throw unreadable()
   if (!areComplete({ written, sides, checks }, task)) throw unreadable()
   return { written, sides, checks, rowsRead, rowsDeleted }
@@ -45,11 +46,6 @@ function isListOf<T>(value: unknown, isOne: (one: Partial<T> | null) => one is T
 function isCheckResult(value: Partial<RowCheckResult> | null): value is RowCheckResult {
   const { total, failed, isExceeded, example } = value ?? {}
   return isCount(total) && isCount(failed) && isFlag(isExceeded) && (example === undefined || isText(example))
-}
-
-function isSide(value: Partial<WrittenSide> | null): value is WrittenSide {
-  const { written, fingerprint } = value ?? {}
-  return areWritten(written) && isText(fingerprint)
 }
 
 function areWritten(value: unknown): value is WrittenFile[] {

@@ -119,16 +119,12 @@ export class UserQueries {
         isAsked = true
         const answer = await ask({ op: 'append', folder: work, bounds, inputs, ...ownPart(task) })
         const { written, rowsRead, rowsDeleted, checks, ...answered } = readWritten(answer, task)
-        const [files = [], ...ofSides] = await placeWritten([written, ...answered.sides.map((side) => side.written)], {
+        const [files = [], ...ofSides] = await placeWritten([written, ...answered.sides], {
           places: [task, ...(task.sides ?? [])],
           work,
           signal,
         })
-        const sides = answered.sides.map(({ fingerprint }, at) => ({
-          files: ofSides[at] ?? [],
-          rows: rowsIn(ofSides[at] ?? []),
-          fingerprint,
-        }))
+        const sides = ofSides.map((ofSide) => ({ files: ofSide, rows: rowsIn(ofSide) }))
         const rowsWritten = rowsIn(files)
         options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
         return { files, rowsRead, rowsDeleted, rowsWritten, checks, sides }
@@ -293,7 +289,6 @@ function ownPart(task: AppendFromTask): Pick<Extract<WorkerRequest, { op: 'appen
     output: withoutLocations(task.output),
     sides: sides.map((side) => ({
       query: side.query,
-      content: side.content,
       output: withoutLocations(side.output),
     })),
   }

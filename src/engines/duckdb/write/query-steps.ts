@@ -71,16 +71,9 @@ export async function writeSides(
   }
 }
 
-async function writeSide(run: DuckDbRun, { query, content, io, output }: SideOutput): Promise<SideResult> {
-  const [row] = await run.rows(
-    `SELECT count(*) AS rows, CAST(coalesce(sum(CAST(hash(*COLUMNS(*)) AS HUGEINT)), 0) AS VARCHAR) AS sum ` +
-      `FROM (\n${content}\n)`,
-  )
-  const found = Number(row?.['rows'] ?? 0)
-  const fingerprint = `${found}-${textOf(row?.['sum'])}`
-  if (found === 0) return { files: [], rows: 0, fingerprint }
+async function writeSide(run: DuckDbRun, { query, io, output }: SideOutput): Promise<SideResult> {
   const files = await dropNewTables(run, () => appendRows(run, { io, query, output }, {}))
-  return { files, rows: files.reduce((sum, { recordCount }) => sum + recordCount, 0), fingerprint }
+  return { files, rows: files.reduce((sum, { recordCount }) => sum + recordCount, 0) }
 }
 
 /** Does work, and drops the temporary tables that the work leaves: the next work uses the same names. */
