@@ -1,18 +1,15 @@
 import type { ConvertDeletesResult, Engine } from '../../engines/engine.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { DataFile } from '../../iceberg/manifest/manifest.ts'
-import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
 import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
-import { requireSpec } from '../../iceberg/update/stage/snapshot-producer.ts'
 import type { StagedSnapshot } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { stageDeleteConversion } from '../../iceberg/update/stage/stage-delete-conversion.ts'
 import type { CompactionProgress } from '../compaction/progress.ts'
 import { deleteFiles } from '../file-deletion.ts'
 import { commitChecked, loadTarget, type OperationRun, type OperationTarget } from '../operation-commit.ts'
 import type { OperationHooks } from '../operation-hooks.ts'
+import { rowDeletesOutput } from '../position-deletes/delete-output.ts'
 import type { SkippedDeletes } from '../position-deletes/plan.ts'
 import { type ConversionGroup, type ConversionPlan, type GroupLimits, planConversion } from './plan.ts'
 
@@ -112,7 +109,7 @@ async function convertGroups(
     for (const group of plan.groups) {
       throwIfCancelled(input.signal)
       const fileNamePrefix = `${input.operationId}-r${round}-g${group.index}`
-      results.push(await convertGroup(input, table, { plan, group, fileNamePrefix }))
+      results.push(await convertGroup(input, table, { group, fileNamePrefix }))
       filesDone += group.inputs.length
       bytesDone += group.bytes
       input.hooks?.onProgress?.({ filesDone, bytesDone, ...total })
@@ -125,7 +122,6 @@ async function convertGroups(
 }
 
 interface GroupRun {
-  readonly plan: ConversionPlan
   readonly group: ConversionGroup
   readonly fileNamePrefix: string
 }
@@ -133,17 +129,9 @@ interface GroupRun {
 async function convertGroup(
   { engine, signal }: RunConversionInput,
   { metadata, io }: Table,
-  { plan, group, fileNamePrefix }: GroupRun,
+  { group, fileNamePrefix }: GroupRun,
 ): Promise<ConvertDeletesResult> {
-  const { kind, targetFileSizeBytes } = plan.output
-  const extension = kind === 'vectors' ? 'puffin' : 'parquet'
-  const newLocation = ({ specId, partition }: DataFile, index: number): string => {
-    const spec = requireSpec(metadata, specId)
-    // vectors of several partitions share a file
-    const folder = kind === 'vectors' ? '' : partitionPath(spec, partitionType(spec, metadata.schemas), partition)
-    return newDataLocation(metadata, folder, `${fileNamePrefix}-${String(index).padStart(5, '0')}-deletes.${extension}`)
-  }
-  const output = { kind, targetFileSizeBytes, properties: metadata.properties, newLocation }
+  const output = rowDeletesOutput(metadata, fileNamePrefix)
   const task = { io, metadata, inputs: group.inputs, output }
   const result = await engine.convertEqualityDeletes(task, signal === undefined ? {} : { signal })
   try {

@@ -13,7 +13,7 @@ import { loadDeletes, planFiles } from '../../iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import { parseCompactionOptions } from '../compaction/options.ts'
 import { compileWhere } from '../where/file-filter.ts'
-import { deleteFileTargetBytes, deleteGranularity } from '../position-deletes/delete-properties.ts'
+import { type RowDeletesForm, rowDeletesForm } from '../position-deletes/delete-output.ts'
 import type { SkippedDeletes } from '../position-deletes/plan.ts'
 
 /** Data files whose rows are searched together. */
@@ -40,9 +40,7 @@ export interface ConversionPlan {
 }
 
 /** What the converted deletes become. */
-export interface ConversionOutput {
-  readonly kind: 'vectors' | 'by-file' | 'by-partition'
-  readonly targetFileSizeBytes: number
+export interface ConversionOutput extends Pick<RowDeletesForm, 'kind'> {
   /** Expected new delete files or vectors. */
   readonly expectedCount: number
 }
@@ -104,7 +102,7 @@ async function loadEqualityDeletes(table: Table, snapshot: Snapshot): Promise<re
 }
 
 const NOTHING = { converted: [], needlessCount: 0, groups: [], skipped: [] } as const
-const NO_OUTPUT: ConversionOutput = { kind: 'by-partition', targetFileSizeBytes: 0, expectedCount: 0 }
+const NO_OUTPUT: ConversionOutput = { kind: 'by-partition', expectedCount: 0 }
 
 function parseOptions(request: Request): ReturnType<typeof parseCompactionOptions> {
   for (const field of Object.keys(request)) {
@@ -115,13 +113,11 @@ function parseOptions(request: Request): ReturnType<typeof parseCompactionOption
 }
 
 function outputOf(metadata: TableMetadata, inputs: readonly FileScanTask[]): ConversionOutput {
-  const targetFileSizeBytes = deleteFileTargetBytes(metadata)
-  const paths = new Set(inputs.map(({ dataFile }) => dataFile.filePath))
-  if (metadata.formatVersion >= 3) return { kind: 'vectors', targetFileSizeBytes, expectedCount: paths.size }
-  if (deleteGranularity(metadata) === 'file') return { kind: 'by-file', targetFileSizeBytes, expectedCount: paths.size }
+  const { kind } = rowDeletesForm(metadata)
   const scopes = new PartitionScopes(metadata)
-  const partitions = new Set(inputs.map(({ dataFile }) => scopes.keyOf(dataFile)))
-  return { kind: 'by-partition', targetFileSizeBytes, expectedCount: partitions.size }
+  const scopeOf = ({ dataFile }: FileScanTask): string =>
+    kind === 'by-partition' ? scopes.keyOf(dataFile) : dataFile.filePath
+  return { kind, expectedCount: new Set(inputs.map(scopeOf)).size }
 }
 
 interface Candidates {

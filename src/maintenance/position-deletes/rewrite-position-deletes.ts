@@ -1,17 +1,15 @@
 import type { Engine, RewriteDeletesResult } from '../../engines/engine.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
-import { requireSpec } from '../../iceberg/update/stage/snapshot-producer.ts'
 import type { StagedSnapshot } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { stageDeleteRewrite } from '../../iceberg/update/stage/stage-delete-rewrite.ts'
 import type { CompactionProgress } from '../compaction/progress.ts'
 import { deleteFiles } from '../file-deletion.ts'
 import { commitChecked, loadTarget, type OperationRun, type OperationTarget } from '../operation-commit.ts'
 import type { OperationHooks } from '../operation-hooks.ts'
+import { positionDeletesLocation } from './delete-output.ts'
 import { type DeleteGroup, type DeleteRewritePlan, planDeleteRewrite, type SkippedDeletes } from './plan.ts'
 
 /** How far a rewrite of deletes is; files and bytes are those of the inputs. */
@@ -141,10 +139,8 @@ async function mergeGroup(
   { group, fileNamePrefix, signal }: GroupRun,
 ): Promise<RewriteDeletesResult> {
   const { specId, partition, deletes, dataFiles, sequenceNumber, targetFileSizeBytes } = group
-  const spec = requireSpec(metadata, specId)
-  const folder = partitionPath(spec, partitionType(spec, metadata.schemas), partition)
   const newLocation = (index: number): string =>
-    newDataLocation(metadata, folder, `${fileNamePrefix}-${String(index).padStart(5, '0')}-deletes.parquet`)
+    positionDeletesLocation(metadata, { specId, partition }, { fileNamePrefix, index })
   const { properties } = metadata
   const output = { specId, partition, targetFileSizeBytes, properties, newLocation }
   const task = { io, metadata, deletes, dataFiles, sequenceNumber, output }

@@ -1,21 +1,17 @@
-import type { RowDeletesOutput } from '../../engines/output-spec.ts'
 import type { MergedRows, MergeTarget, RowMerge } from '../../engines/row-merge.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { deleteFrom } from '../../iceberg/io/delete-files.ts'
-import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { requirePlain } from '../../iceberg/metadata/encryption.ts'
-import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import { currentSortOrder } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import { keepsRows } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
 import { referencedDataFile } from '../../iceberg/scan/file-scope.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
 import type { StagedSnapshot, StageOptions } from '../../iceberg/update/stage/snapshot-producer.ts'
 import { stageRowDelta } from '../../iceberg/update/stage/stage-row-delta.ts'
-import { deleteFileTargetBytes, deleteGranularity } from '../../maintenance/position-deletes/delete-properties.ts'
+import { rowDeletesOutput } from '../../maintenance/position-deletes/delete-output.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 import type { BatchWrite } from './batch-writer.ts'
 import { divertedRows, outputOf, queryOf, runOptionsOf } from './batch-writer.ts'
@@ -79,33 +75,10 @@ export async function mergeInto(merge: RowMerge, sink: Table, write: BatchWrite)
     metadata: sink.metadata,
     inputs: await planFiles(sink, { metrics: true, signal: write.signal }),
     output: outputOf(sink, write.filePrefix),
-    deletes: deletesOutput(sink.metadata, write.filePrefix),
+    deletes: rowDeletesOutput(sink.metadata, write.filePrefix),
     ...(order.fields.length === 0 ? {} : { sortOrder: order }),
   }
   return merge.mergeInto(target, runOptionsOf(write))
-}
-
-function deletesOutput(metadata: TableMetadata, filePrefix: string): RowDeletesOutput {
-  const kind =
-    metadata.formatVersion >= 3 ? 'vectors' : deleteGranularity(metadata) === 'file' ? 'by-file' : 'by-partition'
-  return {
-    kind,
-    targetFileSizeBytes: deleteFileTargetBytes(metadata),
-    properties: metadata.properties,
-    newLocation: (file, index) =>
-      newDataLocation(metadata, folderOf(metadata, kind, file), nameOf(filePrefix, kind, index)),
-  }
-}
-
-function folderOf(metadata: TableMetadata, kind: RowDeletesOutput['kind'], { specId, partition }: DataFile): string {
-  const spec = metadata.partitionSpecs.find((candidate) => candidate.specId === specId)
-  // vectors of several partitions share a file
-  if (kind === 'vectors' || spec === undefined) return ''
-  return partitionPath(spec, partitionType(spec, metadata.schemas), partition)
-}
-
-function nameOf(filePrefix: string, kind: RowDeletesOutput['kind'], index: number): string {
-  return `${filePrefix}-${String(index).padStart(5, '0')}-deletes.${kind === 'vectors' ? 'puffin' : 'parquet'}`
 }
 
 /** Whether a merge changes nothing. */
