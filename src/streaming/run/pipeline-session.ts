@@ -16,6 +16,7 @@ import { type CommittedBatch, NO_OUTPUT, outputBatch } from '../sink/output-batc
 import { commitDiverted } from '../sink/commit-diverted.ts'
 import { publishBranch } from '../sink/publish.ts'
 import type { SinkProgress } from '../sink/progress.ts'
+import { requireSameKey } from '../sink/merge-key.ts'
 import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
 import type { OnDelete, ReadPosition } from '../source/history.ts'
 import { type SourceLag, SourcePlanner } from '../source/plan.ts'
@@ -75,6 +76,8 @@ export class PipelineSession {
   /** The branch that gets the rows until it is published; undefined: `main`. */
   #branch: string | undefined
   #pairs: readonly ColumnPair[] = []
+  /** Field ids of the key by which this run has merged rows. */
+  #keyIds: readonly number[] = []
   #fitted: { readonly key: string; readonly batch: FittedBatch['compiled'] } | undefined
   /** The sources as they were when everything in them was read; nothing is planned while they are unchanged. */
   #drained: readonly Table[] | undefined
@@ -156,6 +159,8 @@ export class PipelineSession {
     this.#pending = pending
     this.#awaiting = awaiting
     this.#pairs = sink.progress?.pairs ?? []
+    // a start by a user has checked the key of the new run
+    this.#keyIds = sink.progress?.runId === this.#spec.runId ? sink.progress.keyIds : []
     this.#branch = sink.lastBatch < 0 ? this.#spec.branch?.name : sink.progress?.branch?.name
   }
 
@@ -254,6 +259,7 @@ export class PipelineSession {
     const { batchId, sources, batches } = planned
     if (batches.every(({ tasks }) => tasks.length === 0)) return NO_OUTPUT
     const { compiled, sink, others } = await watch.time('query_planning', () => this.#fit(planned))
+    requireSameKey(this.#keyIds, compiled.merge)
     const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
     const { engine, tables, catalog, checkLease } = this.#deps
     const progress: SinkProgress = {
@@ -281,6 +287,7 @@ export class PipelineSession {
     if (output.committed === undefined) return output
     tables.committed(output.committed.table)
     this.#pairs = compiled.pairs
+    this.#keyIds = progress.keyIds
     return output
   }
 

@@ -2,6 +2,7 @@ import { KEY_TYPES, type SinkWrite } from '../../domain/pipelines/modes.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { formatType } from '../../iceberg/schema/type-names.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
+import { IncompatibleSchemas } from '../pipeline-errors.ts'
 import type { CompiledMerge } from './batch-query.ts'
 
 /** How rows are merged into a sink, or why they cannot be. */
@@ -17,6 +18,19 @@ export function mergeKey(sink: Schema, write: SinkWrite | undefined): MergeKey {
   const { fields, problems } = keyColumns(sink, write.key)
   if (problems.length > 0) return { merge: undefined, problems }
   return { merge: { keyIds: fields.map(({ id }) => id), appliesDeletes: write.mode === 'mirror' }, problems }
+}
+
+/**
+ * Throws `IncompatibleSchemas` when the key of a running pipeline has become another column, because columns of the sink were renamed, or one was
+ * dropped and another one created. Rows would be searched in a column in which they never were. `before` are the field ids of the key so
+ * far; empty: none.
+ */
+export function requireSameKey(before: readonly number[], merge: CompiledMerge | undefined): void {
+  if (before.length === 0 || merge === undefined || before.join() === merge.keyIds.join()) return
+  throw new IncompatibleSchemas(
+    'a column of the key is another column of the sink than before: give the column that had the name its name back, or stop the ' +
+      'pipeline and start it again, which checks that each key is in the sink once',
+  )
 }
 
 /** The columns of a schema that identify a row, by their names. */

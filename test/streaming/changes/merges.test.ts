@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../../src/iceberg/metadata/table.ts'
+import { addColumn, dropColumn, renameColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { Faults } from '../../maintenance/faults.ts'
@@ -86,6 +89,70 @@ describe.each([2, 3] as const)('a batch that is merged by key into a sink of ver
     await drain(session)
     const ones = (await rowsOf(lake, SINK)).filter(({ id }) => id === 1)
     expect(ones).toEqual([{ id: 1, region: 'moved' }])
+  })
+
+  it('waits when other columns of the sink get the names of its key', async () => {
+    const { lake, session } = await interruptedLake(formatVersion)
+    const before = await rowsOf(lake, SINK)
+    const change = async (
+      ...changes: readonly ((metadata: TableMetadata) => ReturnType<typeof addColumn>)[]
+    ): Promise<void> => {
+      for (const make of changes) {
+        await commitTable(lake.catalog, SINK, async ({ metadata }) => ({ ...make(metadata), writtenFiles: [] }))
+      }
+    }
+    await change(
+      (metadata) => renameColumn(metadata, { name: 'id', newName: 'old' }),
+      (metadata) => addColumn(metadata, { name: 'id', type: { kind: 'long' } }),
+    )
+    await lake.move([1, 2], 'moved')
+    const other = { code: 'INCOMPATIBLE_SCHEMAS', message: expect.stringContaining('another column of the sink') }
+    await expect(drain(session)).rejects.toMatchObject(other)
+    await expect(drain(await openMirror(lake, LINK))).rejects.toMatchObject(other)
+    await change(
+      (metadata) => dropColumn(metadata, { name: 'id' }),
+      (metadata) => renameColumn(metadata, { name: 'old', newName: 'id' }),
+    )
+    expect(await rowsOf(lake, SINK)).toEqual(before)
+    await drain(await openMirror(lake, LINK))
+    expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
+  })
+
+  it('searches again when its sink is upgraded to version 3 before the commit', async () => {
+    const { lake, pending, session } = await interruptedLake(formatVersion)
+    await lake.move([1], 'moved')
+    pending.before = async () => {
+      await commitTable(lake.catalog, SINK, async () => ({
+        requirements: [],
+        updates: [{ action: 'upgrade-format-version', 'format-version': 3 }],
+        writtenFiles: [],
+      }))
+    }
+    await drain(session)
+    expect(pending.before).toBeUndefined()
+    await lake.move([1, 2], 'again')
+    await drain(session)
+    expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
+  })
+
+  it('searches again when its sink is rolled back before the commit', async () => {
+    const { lake, pending, session } = await interruptedLake(formatVersion)
+    await lake.append(2, 'us')
+    await drain(session)
+    const { metadata } = await lake.catalog.loadTable(SINK)
+    const first = metadata.snapshots[0]!.snapshotId
+    await lake.move([1], 'moved')
+    pending.before = async () => {
+      await commitTable(lake.catalog, SINK, async () => ({
+        requirements: [],
+        updates: [{ action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', 'snapshot-id': first }],
+        writtenFiles: [],
+      }))
+    }
+    await drain(session)
+    expect(pending.before).toBeUndefined()
+    expect((await rowsOf(lake, SINK)).map(({ id }) => id)).toEqual([1, 2, 3, 4])
+    expect((await rowsOf(lake, SINK)).find(({ id }) => id === 1)).toEqual({ id: 1, region: 'moved' })
   })
 
   it('does not go on amid the first rows of a pipeline that appended them', async () => {
