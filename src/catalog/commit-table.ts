@@ -93,7 +93,7 @@ export async function tryCommitTable<S extends StagedChange>(
     if (outcome.kind === 'committed') return { ...outcome, staged, attempts }
     if (outcome.kind === 'unknown') return outcome
     await deleteQuietly(base.io, staged.writtenFiles)
-    if (!isIcebergError(outcome.error, 'COMMIT_CONFLICT')) return outcome
+    if (!(await mayRetry(catalog, base, outcome.error))) return outcome
     const retry = retryPolicy(base.metadata.properties, options.retries)
     const waitMs = backOffMs({ firstMs: retry.minWaitMs, maxMs: retry.maxWaitMs }, attempts)
     if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) return outcome
@@ -103,6 +103,14 @@ export async function tryCommitTable<S extends StagedChange>(
       return { kind: 'refused', error }
     }
   }
+}
+
+/** After a conflict; or when the table was upgraded, whose catalog then refuses a snapshot of the version before as invalid. */
+async function mayRetry(catalog: Catalog, { identifier, metadata }: Table, error: unknown): Promise<boolean> {
+  if (isIcebergError(error, 'COMMIT_CONFLICT')) return true
+  if (!isIcebergError(error, 'INVALID_ARGUMENT')) return false
+  const fresh = await catalog.loadTable(identifier).catch(() => undefined)
+  return fresh !== undefined && fresh.metadata.formatVersion !== metadata.formatVersion
 }
 
 interface Preparation<S> {
