@@ -211,7 +211,7 @@ describe('a run that ends before its diverted rows are committed', () => {
       sinkUuid: sink.metadata.tableUuid,
     }
     const deps = { catalog: lab.service.context.app.catalog, checkpointIo: new LocalFileIO() }
-    await carryOffsets(deps, { id: 'rollout', planned, previous: undefined })
+    await carryOffsets(deps, { id: 'rollout', planned })
     await expectOnce('replaced', ids(0, 4), 10)
   })
 
