@@ -166,12 +166,15 @@ class Merge {
       await this.#run.execute(`CREATE TEMP TABLE ${this.#found} (k BIGINT, r BIGINT, o BIGINT)`)
       return
     }
-    const rows = source.liveRows({ fields: this.#keys, withLineage, withPosition: true })
+    const rows = source.liveRows({ fields: this.#keys, withLineage, withPosition: true, ignoresPositions: true })
     const match = allOf(this.#keys.map(({ id }) => `s.c${id} = b.c${id}`))
     await this.#run.execute(`
       CREATE TEMP TABLE ${this.#found} AS
       SELECT s.p AS k, ${withLineage ? `s.c${ROW_ID.id}` : 'NULL::BIGINT'} AS r, b.o
       FROM (${rows}) AS s JOIN ${INCOMING} AS b ON ${match} ORDER BY k`)
+    if (!hasPositionFiles(inputs)) return
+    // looking up the few rows with the keys is cheaper than comparing every row of the files with the deleted positions
+    await this.#run.execute(`DELETE FROM ${this.#found} WHERE k IN (SELECT k FROM ${this.#older})`)
   }
 
   get #older(): string {
@@ -258,16 +261,18 @@ class Merge {
   async #olderCounts(written: readonly WrittenRowDeletes[], vectors: Vectors): Promise<number> {
     const about = written.flatMap((deletes) => deletes.about)
     const inVectors = about.reduce((sum, { index }) => sum + (vectors.get(index)?.cardinality ?? 0), 0)
-    const hasFiles = withoutVectors(about).some(({ task }) =>
-      task.deletes.some(({ file }) => file.content === 'position-deletes'),
-    )
-    if (!hasFiles) return inVectors
+    if (!hasPositionFiles(withoutVectors(about))) return inVectors
     const numbers = about.map(({ index }) => index).join(', ')
     const [row] = await this.#run.rows(
       `SELECT count(*) AS n FROM ${this.#older} WHERE ${inputOfKey('k')} IN (${numbers})`,
     )
     return inVectors + Number(row?.['n'] ?? 0)
   }
+}
+
+/** Whether files with position deletes apply; `inputs` without vectors. */
+function hasPositionFiles(inputs: readonly ScanInput[]): boolean {
+  return inputs.some(({ task }) => task.deletes.some(({ file }) => file.content === 'position-deletes'))
 }
 
 interface ExpectedDeletes {

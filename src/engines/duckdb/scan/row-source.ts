@@ -34,6 +34,8 @@ export interface RowColumns {
   readonly withPosition?: boolean
   /** Keeps the rows that equality deletes remove. */
   readonly ignoresKeys?: boolean
+  /** Keeps the rows that position deletes remove. */
+  readonly ignoresPositions?: boolean
   /** Adds columns with one value per input. */
   readonly perInput?: readonly InputColumn[]
   /** Only the rows of some inputs; default: all. */
@@ -110,8 +112,12 @@ export class RowSource {
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
   liveRows(columns: RowColumns): string {
-    const { ignoresKeys = false } = columns
-    return this.#select(columns, (group) => (ignoresKeys ? { ...group, equality: [] } : group))
+    const { ignoresKeys = false, ignoresPositions = false } = columns
+    return this.#select(columns, (group) => ({
+      ...group,
+      ...(ignoresKeys ? { equality: [] } : {}),
+      ...(ignoresPositions ? { hasPositionDeletes: false } : {}),
+    }))
   }
 
   /** The same of all rows, deleted ones too. */
