@@ -5,6 +5,7 @@ import { LocalFileIO } from '../iceberg/io/local.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../services/environments/environment-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
+import type { LineageService } from '../services/lineage/lineage-service.ts'
 import { createIcebergRestService } from '../services/iceberg-rest/iceberg-rest-service.ts'
 import { createTableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { Logger } from '../services/logger.ts'
@@ -29,6 +30,7 @@ export interface MaintenanceParts {
   readonly catalog: CatalogService
   readonly graphs: GraphService
   readonly environments: Pick<EnvironmentService, 'list'>
+  readonly lineage: Pick<LineageService, 'impact'>
   readonly engine: Engine
   /** Undefined: no Spark server is configured. */
   readonly spark: SparkEngine | undefined
@@ -80,6 +82,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     tables,
     plans: createPlanStore(db),
     guard,
+    lineage: parts.lineage,
     newId,
     now,
   })

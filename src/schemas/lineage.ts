@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ENVIRONMENTS } from '../domain/environments.ts'
+import { CERTAINTIES } from '../domain/tables/table-use.ts'
 import { HEALTH_BANDS } from '../domain/tables/health-band.ts'
 import { count, tableName, timestamp } from './common.ts'
 import { runEnvironment } from './environments.ts'
@@ -129,5 +130,30 @@ export const lineage = z
       .meta({ description: 'Tables of pipelines whose names differ from `table` only in case' }),
   })
   .meta({ id: 'Lineage' })
+
+const certainty = z.enum(CERTAINTIES).nullable()
+
+/** `impact` in the details of a preview: who reads or writes the table or column that would change. */
+export const changeImpact = z.object({
+  column: z
+    .string()
+    .nullable()
+    .meta({ description: 'The column that would change; null: the change is not about one' }),
+  used_by: z.array(
+    z.object({
+      pipeline_id: z.string().nullable().meta({ description: 'Null: a version that no pipeline runs' }),
+      state: z.enum(PIPELINE_STATES).nullable(),
+      definition: z.string().nullable().meta({ description: 'Null: a copy without a definition' }),
+      version: z.int().min(1).nullable(),
+      environment: z.enum(ENVIRONMENTS).nullable(),
+      reads: certainty.meta({ description: 'Null: it does not read the table' }),
+      writes: certainty.meta({ description: 'Null: it does not write the table' }),
+    }),
+  ),
+  truncated: z.boolean().meta({ description: 'Whether more pipelines or versions use the table' }),
+  similar_tables: z
+    .array(z.string())
+    .meta({ description: 'Tables of pipelines whose names differ from the table only in case' }),
+})
 
 export type LineageQuery = z.output<typeof lineageQuery>

@@ -102,6 +102,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     const before = await columns()
     expect(before).toContain('note')
     const { plan_id: plan } = await json('drop-column', 'demo.events', 'note', '--dry-run')
+    const shown = await run(['drop-column', 'demo.events', 'note', '--dry-run'])
+    expect(shown.out).toMatch(/^used by +no pipeline and no version$/m)
     const refused = await run(['drop-column', 'demo.events', before[0], '--plan', plan, '--yes'])
     expect(refused).toMatchObject({ code: 1, out: '' })
     expect(refused.err).toContain('name differs from the plan')

@@ -116,7 +116,7 @@ describe('flows', () => {
 describe('the impact of a change', () => {
   const uses = (column: string | undefined, columns: string[] | null) =>
     flowsOf(answerOf(['p: a > b'])).flatMap((flow) =>
-      usesOf(flow, { table: 'a', column, answer: { edges: [edgeOf('reads', 'table:a', 'pipeline:p', { columns })] } }),
+      usesOf(flow, { table: 'a', column }, { edges: [edgeOf('reads', 'table:a', 'pipeline:p', { columns })] }),
     )
 
   test('says whether a pipeline may read the column', () => {

@@ -1,12 +1,17 @@
 import { count, formatBytes, plural } from '../../lib/text.ts'
+import { changeImpact } from '../../schemas/lineage.ts'
 import type { ProposableKind } from '../../domain/tables/operations.ts'
 
 /** Details of a dry run, in the column names of Iceberg's procedures. */
 export type PlanDetails = Readonly<Record<string, unknown>>
 
-/** Describes a plan in one sentence; undefined when it would do nothing. */
+/** Describes a plan in one sentence, with who uses what it changes; undefined when it would do nothing. */
 export function describePlan(kind: ProposableKind, tableName: string, plan: PlanDetails): string | undefined {
-  const table = visible(tableName)
+  const effect = describeEffect(kind, visible(tableName), plan)
+  return effect === undefined ? undefined : effect + describeImpact(plan['impact'])
+}
+
+function describeEffect(kind: ProposableKind, table: string, plan: PlanDetails): string | undefined {
   switch (kind) {
     case 'compact':
       return describeCompaction(table, plan)
@@ -63,6 +68,24 @@ function describeExpiry(table: string, plan: PlanDetails): string | undefined {
   const freed = plan['freed_bytes']
   const size = typeof freed === 'number' ? `, ${formatBytes(freed)} in total` : ''
   return `Expire ${plural(snapshots, 'snapshot')} of ${table}; ${plural(files, 'data file')} and the metadata that only they use would be deleted${size}`
+}
+
+/** How many pipelines and versions may use the table or column, such as `; 2 pipelines and 1 version may use the column`. */
+function describeImpact(found: unknown): string {
+  const { data: impact } = changeImpact.safeParse(found)
+  if (impact === undefined) return ''
+  const users = impact.used_by.filter(({ reads, writes }) =>
+    [reads, writes].some((use) => use !== null && use !== 'no'),
+  )
+  const what = impact.column === null ? 'table' : 'column'
+  const pipelines = users.filter(({ pipeline_id: id }) => id !== null).length
+  const versions = users.length - pipelines
+  if (users.length === 0) return impact.truncated ? '' : `; no pipeline and no version uses the ${what}`
+  const counts = [
+    ...(pipelines === 0 ? [] : [plural(pipelines, 'pipeline')]),
+    ...(versions === 0 ? [] : [plural(versions, 'version')]),
+  ]
+  return `; ${impact.truncated ? 'at least ' : ''}${counts.join(' and ')} may use the ${what}`
 }
 
 /** A number of a plan; 0 when it has none. */

@@ -5,6 +5,8 @@ import {
   type RequestedKind,
   REQUESTED_KINDS,
 } from '../../domain/tables/operations.ts'
+import type { z } from 'zod'
+import type { changeImpact } from '../../schemas/lineage.ts'
 import { endpointOf } from '../endpoint.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
@@ -154,6 +156,8 @@ interface Answer {
   readonly plan_id?: string
 }
 
+type Impact = z.infer<typeof changeImpact>
+type User = Impact['used_by'][number]
 type Details = Readonly<Record<string, unknown>>
 
 /** Runs an operation; with a confirmation, exactly what was shown is done. */
@@ -218,7 +222,41 @@ function planPairs(answer: Answer): readonly [string, Cell][] {
   const plan: [string, Cell][] = answer.plan_id === undefined ? [] : [['plan', answer.plan_id]]
   const planned = Object.entries(details).filter(([name]) => !KNOWN_AFTERWARDS.has(name))
   const pairs = pairsOf(Object.fromEntries(planned))
-  return [...plan, ...pairs.map(([label, value]): [string, Cell] => [plannedLabel(label), value])]
+  return [
+    ...plan,
+    ...pairs.map(([label, value]): [string, Cell] => [plannedLabel(label), value]),
+    ...impactPairs(details['impact'] as Impact | undefined),
+  ]
+}
+
+/** Who uses the table or column that a plan changes; none for a plan that no pipeline notices. */
+function impactPairs(impact: Impact | undefined): [string, Cell][] {
+  if (impact === undefined) return []
+  const users = impact.used_by.map((user) => userText(user, impact.column))
+  if (users.length === 0) return [['used by', 'no pipeline and no version']]
+  return [...users, ...(impact.truncated ? ['and more'] : [])].map((text): [string, Cell] => ['used by', text])
+}
+
+function userText(
+  { pipeline_id: id, state, definition, version, environment, ...use }: User,
+  column: string | null,
+): string {
+  const name = definition === null ? 'copy' : `${definition} v${version}`
+  const place = environment === null ? '' : ` in ${environment}`
+  const who = id === null ? `${name}${place} (not running)` : `${id}, ${name}${place} (${state})`
+  const uses = [useText('read', use.reads, column), useText('write', use.writes, column)]
+  return `${who}: ${uses.filter((text) => text !== '').join(', ')}`
+}
+
+function useText(verb: 'read' | 'write', certainty: User['reads'], column: string | null): string {
+  if (certainty === null) return ''
+  if (column === null) return `${verb}s the table`
+  const texts = {
+    yes: `may ${verb} ${column}`,
+    no: `does not ${verb} ${column}`,
+    unknown: `may ${verb} ${column}: its columns are unknown`,
+  }
+  return texts[certainty]
 }
 
 /** Numbers and texts of a result; the rest is in the JSON. */

@@ -19,6 +19,8 @@ export interface OperationEntry {
   readonly figures: readonly string[]
   /** Whether a preview whose first figure is 0 has nothing to do. */
   readonly canBeEmpty?: true
+  /** What pipelines of the table may miss afterwards: something of the table, or the column in the field `name`. */
+  readonly affects?: 'table' | 'column'
   /** Whether a full scan reads other files afterwards, so that a receipt measures it before and after. */
   readonly changesScans?: true
   /** Whether the health report recommends the operation when there is work for its default options. */
@@ -170,6 +172,7 @@ export const OPERATIONS = {
     },
     risk: 'destructive',
     figures: ['expired_snapshots_count', 'deleted_data_files_count'],
+    affects: 'table',
     canBeEmpty: true,
     byHealth: true,
     byPolicy: true,
@@ -232,6 +235,7 @@ export const OPERATIONS = {
     },
     risk: 'change',
     figures: ['field_id'],
+    affects: 'column',
     tool: {
       name: 'rename_column',
       title: 'Rename a column',
@@ -253,6 +257,7 @@ export const OPERATIONS = {
     },
     risk: 'destructive',
     figures: ['field_id'],
+    affects: 'column',
     tool: {
       name: 'drop_column',
       title: 'Drop a column',
@@ -274,6 +279,7 @@ export const OPERATIONS = {
     },
     risk: 'destructive',
     figures: ['undone_snapshots_count'],
+    affects: 'table',
   },
   restore: {
     summary: 'Put files back that an operation moved into quarantine',

@@ -1,10 +1,11 @@
 import { mayBeSameTable } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { RUN_ENVIRONMENTS } from '../../domain/environments.ts'
+import type { ChangedPart } from '../../domain/tables/table-use.ts'
 import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
-import type { LineageQuery } from '../../schemas/lineage.ts'
+import { type LineageQuery, MAX_LINEAGE_NODES } from '../../schemas/lineage.ts'
 import type { PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { HealthIndexStore } from '../../storage/stores/tables/health-index-store.ts'
 import type { DeployedVersion, VersionStore } from '../../storage/stores/version-store.ts'
@@ -14,6 +15,7 @@ import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import { type Flow, inOrderOfUse, pipelineFlow, versionFlow } from './flow.ts'
 import { createColumnFinder } from './flow-columns.ts'
+import { type Impact, impactOf } from './impact.ts'
 import { lineageGraph, type LineageView } from './lineage-view.ts'
 import { findTableFacts } from './table-facts.ts'
 import { countHidden, walkLineage } from './walk.ts'
@@ -31,6 +33,8 @@ export interface LineageServiceDeps {
 export interface LineageService {
   /** Throws `NO_SUCH_TABLE` for a table that neither the catalog nor a pipeline nor a version names. */
   read(query: LineageQuery, context: Pick<RequestContext, 'caller'>): Promise<LineageView>
+  /** Who reads or writes a table or column that is about to change. Errors as {@link LineageService.read}. */
+  impact(part: ChangedPart, context: Pick<RequestContext, 'caller'>): Promise<Impact>
 }
 
 /** Pipelines and versions of one answer whose columns are found: each needs its tables and the sandbox. */
@@ -41,32 +45,43 @@ const COLUMNS_AT_ONCE = 2
 /** Lineage from the stored pipelines and versions. It follows the names of tables. */
 export function createLineageService(deps: LineageServiceDeps): LineageService {
   return {
-    async read({ table, direction, depth, limit, columns = table !== undefined }, { caller }) {
-      const catalog = deps.catalog.current()
-      const parameters = await environmentParameters(deps)
-      const flows = await listFlows(deps, parameters)
-      const walked = walkLineage(flows, { table, direction, depth, limit })
-      const [tables, versions] = await Promise.all([
-        findTableFacts([...walked.tables], { catalog, index: deps.index }),
-        versionsOf([...walked.flows], deps),
-      ])
-      const similar = table === undefined ? [] : similarTables(table, flows)
-      if (table !== undefined && !walked.truncated && walked.flows.size === 0 && tables.get(table)?.exists === false) {
-        throw new IcebergError('NO_SUCH_TABLE', `Table ${table} does not exist.`)
-      }
-      const asked = columns ? [...walked.flows].slice(0, MAX_COLUMN_FLOWS) : []
-      const parametersOf = (environment: string): ParameterValues => parameters.get(environment) ?? {}
-      const sandbox = deps.sandbox.forOwner(caller.user)
-      const found = await columnsOf(asked, createColumnFinder({ ...deps, sandbox, versions, parametersOf }))
-      return {
-        success: true,
-        table: table ?? null,
-        ...lineageGraph({ walked, tables, hidden: countHidden(flows, walked), columns: found, versions }),
-        truncated: walked.truncated,
-        columns_truncated: columns && walked.flows.size > asked.length,
-        similar_tables: similar,
-      }
+    read: (query, context) => readLineage(deps, query, context),
+    async impact(part, context) {
+      const { table, column } = part
+      const around = { table, direction: 'both', depth: 1, limit: MAX_LINEAGE_NODES } as const
+      return impactOf(await readLineage(deps, { ...around, columns: column !== undefined }, context), part)
     },
+  }
+}
+
+async function readLineage(
+  deps: LineageServiceDeps,
+  { table, direction, depth, limit, columns = table !== undefined }: LineageQuery,
+  { caller }: Pick<RequestContext, 'caller'>,
+): Promise<LineageView> {
+  const catalog = deps.catalog.current()
+  const parameters = await environmentParameters(deps)
+  const flows = await listFlows(deps, parameters)
+  const walked = walkLineage(flows, { table, direction, depth, limit })
+  const [tables, versions] = await Promise.all([
+    findTableFacts([...walked.tables], { catalog, index: deps.index }),
+    versionsOf([...walked.flows], deps),
+  ])
+  const similar = table === undefined ? [] : similarTables(table, flows)
+  if (table !== undefined && !walked.truncated && walked.flows.size === 0 && tables.get(table)?.exists === false) {
+    throw new IcebergError('NO_SUCH_TABLE', `Table ${table} does not exist.`)
+  }
+  const asked = columns ? [...walked.flows].slice(0, MAX_COLUMN_FLOWS) : []
+  const parametersOf = (environment: string): ParameterValues => parameters.get(environment) ?? {}
+  const sandbox = deps.sandbox.forOwner(caller.user)
+  const found = await columnsOf(asked, createColumnFinder({ ...deps, sandbox, versions, parametersOf }))
+  return {
+    success: true,
+    table: table ?? null,
+    ...lineageGraph({ walked, tables, hidden: countHidden(flows, walked), columns: found, versions }),
+    truncated: walked.truncated,
+    columns_truncated: columns && walked.flows.size > asked.length,
+    similar_tables: similar,
   }
 }
 

@@ -1,3 +1,4 @@
+import { tableNodeId } from '../../domain/tables/table-use.ts'
 import type { lineage } from '../../schemas/lineage.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
@@ -58,11 +59,6 @@ function versionPart(version: DeployedVersion, flow: Flow): Part {
   const place: LineageNode = { id: `environment:${environment}`, kind: 'environment', environment }
   const belongs = plainEdge({ kind: 'belongs_to', from: node.id, to: place.id, state: null })
   return { nodes: [node, place], edges: [...edges, belongs] }
-}
-
-/** The id of a table's node. */
-export function tableNodeId(table: string): string {
-  return `table:${table}`
 }
 
 function tableNode(table: string, { tables, hidden }: KnownLineage): LineageNode {

@@ -2,7 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
-import { type OperationKind, readBytes } from '../../domain/tables/operations.ts'
+import { operationEntry, type OperationKind, readBytes } from '../../domain/tables/operations.ts'
 import { hasRole } from '../../domain/roles.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Engine } from '../../engines/engine.ts'
@@ -23,6 +23,8 @@ import type { PlanStore } from '../../storage/stores/operations/plan-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { ActionInput, ActionOutcome, EngineSettings, MaintenanceOptions } from './action.ts'
 import { MAINTENANCE_ACTIONS } from './maintenance-actions.ts'
+import type { Impact } from '../lineage/impact.ts'
+import type { LineageService } from '../lineage/lineage-service.ts'
 import type { QuarantineService } from './quarantine/quarantine-service.ts'
 import type { OperationHandle, OperationService, RunOperation, StartedOperation } from './operation-service.ts'
 import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
@@ -72,6 +74,7 @@ export interface MaintenanceServiceDeps {
   readonly quarantine: QuarantineService
   /** Finds who depends on a table, so that nothing in use is removed. */
   readonly guard?: TableGuard
+  readonly lineage: Pick<LineageService, 'impact'>
   readonly newId: IdSource
   readonly now: () => Date
 }
@@ -139,7 +142,21 @@ async function previewOn(catalog: Catalog, deps: MaintenanceServiceDeps, call: C
     createdBy: context.caller.user,
     createdAt: now.toISOString(),
   })
-  return { ...answer(kind, request, details), operation_id: null, plan_id: planId }
+  const impact = await impactOn(deps, input, call)
+  const shown = impact === undefined ? details : { ...details, impact }
+  return { ...answer(kind, request, shown), operation_id: null, plan_id: planId }
+}
+
+/** Who uses what the operation changes; undefined: nothing that others notice, or no person decides. */
+async function impactOn(
+  { lineage }: MaintenanceServiceDeps,
+  { request }: ActionInput,
+  { kind, context, request: { table } }: Call,
+): Promise<Impact | undefined> {
+  const { affects } = operationEntry(kind)
+  if (affects === undefined || context.channel === 'system') return undefined
+  const name = affects === 'column' ? request['name'] : undefined
+  return lineage.impact({ table, column: typeof name === 'string' ? name : undefined }, context)
 }
 
 /** The options of a plan, with the engine that was asked for. */

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { type Certainty, type ChangedPart, findTableUse } from '../../../../src/domain/tables/table-use.ts'
 import { lineageQuery } from '../../api/lineage.ts'
 import type { Lineage } from '../../api/types.ts'
 import { Notice } from '../../components/status/notice.tsx'
@@ -32,7 +33,7 @@ export function Impact({ table, column }: ImpactProps) {
         {flows.map((flow) => (
           <li key={flow.node.id}>
             <FlowLine flow={flow} />
-            <span>{usesOf(flow, { table, column, answer: data }).join(', ')}</span>
+            <span>{usesOf(flow, { table, column }, data).join(', ')}</span>
             <span className={classes.tables}>
               <TableLinks tables={flow.sources} /> <span aria-hidden="true">{words.arrow}</span>{' '}
               <TableLinks tables={flow.sinks} />
@@ -46,28 +47,16 @@ export function Impact({ table, column }: ImpactProps) {
   )
 }
 
-/** A table, or one of its columns, and the answer that has the columns. */
-interface Question {
-  readonly table: string
-  readonly column: string | undefined
-  readonly answer: Pick<Lineage, 'edges'>
-}
-
 /** How a flow uses the table, or one of its columns, in words. */
-export function usesOf({ node: { id } }: Flow, { table, column, answer }: Question): readonly string[] {
-  const end = `table:${table}`
-  return answer.edges.flatMap(({ kind, from, to, columns }) => {
-    const isRead = kind === 'reads' && from === end && to === id
-    if (!isRead && !(kind === 'writes' && from === id && to === end)) return []
-    if (column === undefined) return [isRead ? texts.reads : texts.writes]
-    if (columns === null) return [texts.unknownColumn(column)]
-    if (!columns.some((name) => isWithin(column, name))) return [texts.notColumn(column)]
-    return [isRead ? texts.readsColumn(column) : texts.writesColumn(column)]
-  })
+export function usesOf({ node }: Flow, part: ChangedPart, { edges }: Pick<Lineage, 'edges'>): readonly string[] {
+  const { reads, writes } = findTableUse(edges, node.id, part)
+  return [...wordsOf('read', reads, part.column), ...wordsOf('write', writes, part.column)]
 }
 
-/** Whether a path is a column or a field inside of it; names are compared as queries do. */
-function isWithin(path: string, column: string): boolean {
-  const [inner, outer] = [path.toLowerCase(), column.toLowerCase()]
-  return inner === outer || inner.startsWith(`${outer}.`)
+function wordsOf(verb: 'read' | 'write', certainty: Certainty | null, column: string | undefined): readonly string[] {
+  if (certainty === null) return []
+  if (column === undefined) return [verb === 'read' ? texts.reads : texts.writes]
+  if (certainty === 'unknown') return [texts.unknownColumn(column)]
+  if (certainty === 'no') return [texts.notColumn(column)]
+  return [verb === 'read' ? texts.readsColumn(column) : texts.writesColumn(column)]
 }
