@@ -65,6 +65,10 @@ export interface Config {
   readonly prices: Prices
   /** Where traces go; undefined: nowhere. */
   readonly traces: { readonly endpoint: string; readonly serviceName: string } | undefined
+  /** Where run events go; undefined: nowhere. */
+  readonly openLineage:
+    | { readonly url: string; readonly apiKey: string | undefined; readonly namespace: string }
+    | undefined
   /** Whether alerts may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
   /** The mail server for alerts; undefined: none. */
@@ -152,6 +156,21 @@ const traces = fromEnv({
   serviceName: variable('OTEL_SERVICE_NAME', z.string().min(1).default('lockhouse')),
 }).transform(({ endpoint, serviceName }) => (endpoint === undefined ? undefined : { endpoint, serviceName }))
 
+const openLineage = fromEnv({
+  url: variable(
+    'OPENLINEAGE_URL',
+    z.string().refine(isPlainHttpUrl, 'must be an http or https address without credentials and query').optional(),
+  ),
+  apiKey: variable(
+    'OPENLINEAGE_API_KEY',
+    z
+      .string()
+      .regex(/^[!-~]{1,2048}$/, 'must be printable characters without spaces')
+      .optional(),
+  ),
+  namespace: variable('OPENLINEAGE_NAMESPACE', z.string().min(1).max(200).default('lockhouse')),
+}).transform(({ url, ...names }) => (url === undefined ? undefined : { url, ...names }))
+
 const price = z
   .string()
   .regex(/^\d{1,9}(\.\d{1,9})?$/, shown('must be a price such as 0.023'))
@@ -227,6 +246,7 @@ const configuration = fromEnv({
   metricsToken: variable('METRICS_TOKEN', token.optional()),
   prices,
   traces,
+  openLineage,
   webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
   mail: mailSettings,
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),

@@ -13,7 +13,7 @@ import { type AutomationTimes, openAutomation } from './open-automation.ts'
 import { openEngine, openSpark } from './open-engines.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
-import { openLineage } from './open-lineage.ts'
+import { openLineage, openOpenLineage } from './open-lineage.ts'
 import { openMetrics } from './open-metrics.ts'
 import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
@@ -311,6 +311,7 @@ function openNotifications({ config, env, overrides }: ContextOptions, common: F
     allowPrivate: config.webhookAllowPrivate,
     send: createHttpSender({ allowPrivate: config.webhookAllowPrivate }),
     mail: config.mail && createSmtpSender(config.mail),
+    openLineage: openOpenLineage(config, common),
     secretOf: secretReader(env, config.configEnvAllow),
     retryDelaysMs: overrides?.deliveryRetryDelaysMs,
   })

@@ -5,6 +5,7 @@ import type { SecretOf } from '../services/alerts/channel-secrets.ts'
 import { newSigningSecret } from '../services/alerts/channels/signature.ts'
 import type { DeliveryLoop } from '../services/alerts/delivery-loop.ts'
 import type { Logger } from '../services/logger.ts'
+import type { OpenLineageEmitter } from '../services/lineage/openlineage/emitter.ts'
 import type { SendMessage } from '../services/outbound/http-sender.ts'
 import type { SendMail } from '../services/outbound/smtp-sender.ts'
 import { isLocalName } from '../services/outbound/target-url.ts'
@@ -18,6 +19,7 @@ export interface AlertParts {
   readonly secretOf: SecretOf
   readonly send: SendMessage
   readonly mail: SendMail | undefined
+  readonly openLineage: OpenLineageEmitter | undefined
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger

@@ -22,6 +22,7 @@ import { signedAlerts } from './alerts/0021-signed-alerts.ts'
 import { toldConditions } from './alerts/0022-told-conditions.ts'
 import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import { equalityDeletes } from './0024-equality-deletes.ts'
+import { otherDeliveries } from './alerts/0026-other-deliveries.ts'
 import { approvalRules } from './lifecycle/0025-approval-rules.ts'
 import type { Migration } from './migration.ts'
 
@@ -52,4 +53,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [23, pendingConditions],
   [24, equalityDeletes],
   [25, approvalRules],
+  [26, otherDeliveries],
 ])

@@ -5,7 +5,7 @@ import { afterCursor } from '../../page-query.ts'
 import { pageOf, type Page, type PageRequest } from '../../page.ts'
 import type { StateTables } from '../../schema.ts'
 
-/** A notification of an alert. */
+/** A notification of an alert, or of another recipient that shares the queue. */
 export interface AlertDelivery {
   readonly id: string
   readonly alertId: string
@@ -48,6 +48,8 @@ export interface AlertDeliveryStore {
   settle(id: string, outcome: AlertDeliveryOutcome): Promise<void>
   /** When the next delivery is due, except those of the given alerts; undefined when none is pending. */
   nextDue(exceptAlerts: readonly string[]): Promise<string | undefined>
+  /** How many deliveries of an alert wait. */
+  countPending(alertId: string): Promise<number>
   /** Newest first. */
   list(alertId: string, page: PageRequest): Promise<Page<AlertDelivery>>
   /** Deletes deliveries that ended before the given time. */
@@ -88,7 +90,9 @@ function records(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'insert' | '
   }
 }
 
-function queue(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'due' | 'take' | 'settle' | 'nextDue'> {
+function queue(
+  db: Kysely<StateTables>,
+): Pick<AlertDeliveryStore, 'due' | 'take' | 'settle' | 'nextDue' | 'countPending'> {
   return {
     async due(now, limit, exceptAlerts) {
       const query = ready(db, exceptAlerts).selectAll('delivery').where('next_attempt_at', '<=', now)
@@ -110,6 +114,11 @@ function queue(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'due' | 'take'
       }
       const query = db.updateTable('alert_deliveries').set(columns).where('id', '=', id)
       await query.where('state', '=', 'pending').execute()
+    },
+    async countPending(alertId) {
+      const query = db.selectFrom('alert_deliveries').where('state', '=', sql.lit('pending' as const))
+      const counted = query.where('alert_id', '=', alertId).select(({ fn }) => fn.countAll<number>().as('count'))
+      return (await counted.executeTakeFirstOrThrow()).count
     },
     async nextDue(exceptAlerts) {
       const query = ready(db, exceptAlerts).select('next_attempt_at').orderBy('next_attempt_at').limit(1)

@@ -66,6 +66,7 @@ export function createAlertStore(db: Kysely<StateTables>): AlertStore {
       await db.updateTable('alerts').set({ since_seq: seq }).where('since_seq', '<', seq).execute()
     },
     async delete(id) {
+      await db.deleteFrom('alert_deliveries').where('alert_id', '=', id).execute()
       await db.deleteFrom('alerts').where('id', '=', id).execute()
     },
   }
