@@ -20,6 +20,7 @@ describe('the service’s settings', () => {
       demo: false,
       approvalsForbidSelf: false,
       prices: { currency: 'USD', perGbMonth: undefined, perThousandRequests: undefined },
+      openLineage: undefined,
     })
   })
 
@@ -38,6 +39,7 @@ describe('the service’s settings', () => {
       COST_PER_GB_MONTH: '0.023',
       COST_PER_1000_REQUESTS: '0',
       COST_CURRENCY: 'EUR',
+      OPENLINEAGE_URL: 'http://localhost:5000/base',
       UNKNOWN_TO_US: 'x',
     })
     expect(config).toMatchObject({
@@ -49,6 +51,7 @@ describe('the service’s settings', () => {
       demo: true,
       approvalsForbidSelf: true,
       prices: { currency: 'EUR', perGbMonth: 0.023, perThousandRequests: 0 },
+      openLineage: { url: 'http://localhost:5000/base', apiKey: undefined, namespace: 'lockhouse' },
     })
     expect(config).not.toHaveProperty('UNKNOWN_TO_US')
   })
@@ -56,6 +59,11 @@ describe('the service’s settings', () => {
   it.each([
     [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535, not "65536"'],
     [{ PORT: '3000.5' }, 'PORT must be a whole number from 0 to 65535, not "3000.5"'],
+    [
+      { OPENLINEAGE_URL: 'http://user:secret@lineage.example' },
+      'OPENLINEAGE_URL must be an http or https address without credentials and query',
+    ],
+    [{ OPENLINEAGE_API_KEY: 'a b' }, 'OPENLINEAGE_API_KEY must be printable characters without spaces'],
     [{ AUTH_MODE: 'none' }, 'AUTH_MODE must be one of token, off, not "none"'],
     [{ AUTH_MODE: 'off', HOST: '0.0.0.0' }, 'AUTH_MODE=off is allowed on loopback only, but HOST is 0.0.0.0'],
     [

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tableFacets } from '../../../../src/services/lineage/openlineage/facets.ts'
+import { createAlertDeliveryStore } from '../../../../src/storage/stores/alerts/alert-delivery-store.ts'
+import { stateOf } from '../../../support/state-of.ts'
+import { openAlertLab } from '../../alerts/alert-lab.ts'
 import { type FakeReceiver, type Reply, startFakeReceiver } from '../../../support/network/fake-receiver.ts'
 import { until } from '../../../support/waiting.ts'
 import { numbered, openLab, type StreamLab } from '../../../streaming/support.ts'
@@ -99,7 +102,7 @@ describe('run events', () => {
       outputs: [{ name: 's.to' }],
       job: { facets: { jobType: { processingType: 'STREAMING', jobType: 'PIPELINE' } } },
     })
-    await lab.service.post(`/api/pipeline/${body.pipeline.id}/stop`)
+    await lab.service.call('POST', `/api/pipeline/${body.pipeline.id}/stop`)
     const end = await arrived('COMPLETE', 'copy.s.from.s.to')
     expect(end.run.runId).toBe(start.run.runId)
   })
@@ -134,4 +137,38 @@ describe('run events', () => {
         .map(({ eventType }) => eventType),
     ).toEqual(['START'])
   })
+})
+
+it('a run event of a receiver that is configured no more ends, and does not wait forever', async () => {
+  const alerts = await openAlertLab()
+  const db = stateOf(alerts.service.folder, {})
+  try {
+    const store = createAlertDeliveryStore(db)
+    const at = new Date().toISOString()
+    await store.insert({
+      id: 'dlv-left',
+      alertId: 'openlineage',
+      kind: 'trigger',
+      conditionKey: 'op-1',
+      eventSeq: 1,
+      heldBack: 0,
+      state: 'pending',
+      attempts: 0,
+      nextAttemptAt: at,
+      lastStatus: null,
+      lastError: null,
+      createdAt: at,
+      finishedAt: null,
+    })
+    await alerts.happen({ type: 'config.changed', objectType: 'config', objectId: 'catalog' })
+    const ended = await until(async () => {
+      const delivery = await store.find('dlv-left')
+      return delivery?.state === 'pending' ? undefined : delivery
+    })
+    expect(ended).toMatchObject({ state: 'failed', lastError: expect.stringContaining('does not exist any more') })
+    expect(alerts.receiver.received).toEqual([])
+  } finally {
+    await db.destroy()
+    await alerts.close()
+  }
 })
