@@ -78,17 +78,21 @@ export const pipelineTools: readonly AgentTool[] = [
       table: tableName,
       direction: z.enum(LINEAGE_DIRECTIONS).default('both').describe('upstream: what the table is made of'),
       depth: z.int().min(1).max(MAX_LINEAGE_DEPTH).default(DEFAULT_LINEAGE_DEPTH).describe('Pipelines in a row'),
+      columns: z.boolean().default(false).describe('Also which columns flow, and from which columns they come'),
     }),
     async run(request, { caller, services }) {
       const { nodes, edges, truncated, similar_tables } = await services.lineage.read(
-        { ...request, limit: LINEAGE_LIMIT, columns: false },
+        { ...request, limit: LINEAGE_LIMIT },
         { caller },
       )
       const used = edges.filter(({ kind }) => kind === 'reads' || kind === 'writes')
       return {
         table: request.table,
         nodes: nodes.filter(({ id }) => used.some(({ from, to }) => from === id || to === id)),
-        edges: used.map(({ kind, from, to, state, lag }) => ({ kind, from, to, state, lag })),
+        edges: used.map(({ kind, from, to, state, lag, columns, column_sources }) => {
+          const edge = { kind, from, to, state, lag }
+          return request.columns ? { ...edge, columns, column_sources } : edge
+        }),
         similar_tables,
         truncated,
       }

@@ -69,7 +69,7 @@ async function sampleArguments(): Promise<typeof samples> {
     plan_expiry: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
     query_table: { table: TABLE, sql: 'SELECT count(*) AS n FROM events' },
     list_pipelines: {},
-    table_lineage: { table: TABLE },
+    table_lineage: { table: TABLE, columns: true },
     pipeline_status: { pipeline_id },
     list_operations: {},
     list_definitions: {},
@@ -228,6 +228,26 @@ describe('a change proposed by an assistant', () => {
     expect(again).toMatchObject({ status: 200, body: { state: 'done' } })
     expect(await metadataOf(TABLE)).toBe(after)
   })
+})
+
+describe('the lineage that an assistant reads', () => {
+  it('has columns only if they are asked for, and an expiry is proposed with who uses the table', () =>
+    withClient('2026-07-28', 'DataEngineer', async (client) => {
+      const {
+        result: { data: short },
+      } = await callMcp(client, 'table_lineage', { table: PIPED })
+      expect(short.edges.every((edge: object) => !('columns' in edge))).toBe(true)
+      const {
+        result: { data: full },
+      } = await callMcp(client, 'table_lineage', { table: PIPED, columns: true })
+      expect(full.edges).toContainEqual(
+        expect.objectContaining({ kind: 'reads', from: `table:${PIPED}`, columns: ['kept', 'renamed', 'dropped'] }),
+      )
+      const {
+        result: { data: expiry },
+      } = await callMcp(client, 'plan_expiry', { table: PIPED, retain_last: 1 })
+      expect(expiry.plan.impact.used_by.length).toBeGreaterThan(0)
+    }))
 })
 
 describe('an assistant that proposes without limit', () => {

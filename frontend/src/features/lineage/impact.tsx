@@ -32,8 +32,8 @@ export function Impact({ table, column }: ImpactProps) {
       <ul className={classes.flows}>
         {flows.map((flow) => (
           <li key={flow.node.id}>
-            <FlowLine flow={flow} />
-            <span>{usesOf(flow, { table, column }, data).join(', ')}</span>
+            <FlowLine flow={flow} />{' '}
+            <span className={classes.use}>{usesOf(flow, { table, column }, data).join(', ')}</span>
             <span className={classes.tables}>
               <TableLinks tables={flow.sources} /> <span aria-hidden="true">{words.arrow}</span>{' '}
               <TableLinks tables={flow.sinks} />
