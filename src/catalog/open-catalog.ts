@@ -10,7 +10,7 @@ import { restSettings } from './rest/settings.ts'
 import { createSqlCatalog } from './sql/catalog.ts'
 import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql/postgres-address.ts'
 import type { SqlCatalogTables } from './sql/tables.ts'
-import { openTableFiles } from './table-files.ts'
+import { openTableFiles } from './stores/table-files.ts'
 
 export interface OpenCatalogDeps {
   /** A dialect over an absolute path of a SQLite file, or one relative to the working directory. */

@@ -1,5 +1,5 @@
-import { S3ServiceException } from '@aws-sdk/client-s3'
 import { IcebergError } from '../errors.ts'
+import { httpStatusOf, withoutDetails } from './aws/error-details.ts'
 import type { IoAttempt } from './io-error.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { IoAttempt } from './io-error.ts'
  */
 export function toS3Error(error: unknown, { action, location }: IoAttempt): IcebergError {
   if (error instanceof IcebergError) return error
-  const options = { cause: error }
+  const options = { cause: withoutDetails(error) }
   const name = error instanceof Error ? error.name : ''
   if (name === 'NoSuchBucket') {
     return new IcebergError('IO_FAILED', `Could not ${action} ${location}: there is no such bucket.`, options)
@@ -27,13 +27,30 @@ export function toS3Error(error: unknown, { action, location }: IoAttempt): Iceb
 
 /** The HTTP status that a server answered with, or undefined when there was no answer. */
 export function statusOf(error: unknown): number | undefined {
-  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
+  return httpStatusOf(error)
+}
+
+const REFUSED_CREDENTIALS: ReadonlySet<string> = new Set([
+  'ExpiredToken',
+  'ExpiredTokenException',
+  'InvalidToken',
+  'TokenRefreshRequired',
+  'InvalidAccessKeyId',
+])
+
+/** True if a store no longer accepts the credentials of a request. A HEAD response has no code, only status 400. */
+export function isRefusedCredential(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return REFUSED_CREDENTIALS.has(error.name) || (statusOf(error) === 400 && isWithoutCode(error.name))
+}
+
+function isWithoutCode(name: string): boolean {
+  return /^(\d+|Error|BadRequest|Unknown\w*|S3ServiceException)$/.test(name)
 }
 
 /** Whether the same request may succeed if sent again: no response, a busy server, or concurrent requests. */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof IcebergError || (error instanceof Error && error.name === 'CredentialsProviderError'))
-    return false
+  if (error instanceof IcebergError) return false
   const status = statusOf(error)
   if (status === undefined) return true
   if (status === 409) return error instanceof Error && error.name === 'ConditionalRequestConflict'
@@ -43,11 +60,25 @@ export function isTransient(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   const status = statusOf(error)
   const name = error instanceof Error ? error.name : ''
-  if (name === 'CredentialsProviderError') {
-    return 'there are no credentials; set s3.access-key-id and s3.secret-access-key, or the AWS environment variables'
+  if (name === 'RequestTimeTooSkewed') return `the clock of this machine is wrong${storeTime(error)}; correct it`
+  if (isRefusedCredential(error))
+    return `the credentials are unknown, expired or revoked (${name}); check the credentials`
+  if (name === 'SignatureDoesNotMatch') return `${name}; check s3.secret-access-key and s3.region`
+  if (status === 301 || status === 307 || name === 'AuthorizationHeaderMalformed') {
+    return `the bucket is in another region${textOf(error, 'Region', ': ')}; set s3.region`
   }
   if (status === 401 || status === 403) return `${name}; check the credentials and their permissions`
-  if (status === 301 || status === 307) return 'the bucket is in another region; set s3.region'
   if (status !== undefined) return `the object store answered ${status} ${name}`.trimEnd()
   return 'the object store does not respond; check s3.endpoint and the network'
+}
+
+function storeTime(error: unknown): string {
+  const time = textOf(error, 'ServerTime', '')
+  return time === '' ? '' : `: the store has ${time}, this machine ${new Date().toISOString()}`
+}
+
+/** A detail of an error response, if it is short and plain. */
+function textOf(error: unknown, key: string, before: string): string {
+  const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined
+  return typeof value === 'string' && /^[\w :.+-]{1,40}$/.test(value) ? before + value : ''
 }

@@ -12,8 +12,7 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
-  type S3ClientConfig,
+  type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { backOffMs } from '../../lib/back-off.ts'
@@ -22,23 +21,11 @@ import { IcebergError, isIcebergError } from '../errors.ts'
 import { sleep } from '../../lib/sleep.ts'
 import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
 import { attempt, type IoAttempt } from './io-error.ts'
+import type { AwsCredentials, CredentialSource } from './aws/credentials.ts'
+import { createS3Client, type S3Settings } from './aws/s3-client.ts'
 import { assertRange } from './read-range.ts'
-import { isTransient, statusOf, toS3Error } from './s3-error.ts'
+import { isRefusedCredential, isTransient, statusOf, toS3Error } from './s3-error.ts'
 import { isBelow, type S3Object, s3ObjectOf } from './s3-location.ts'
-
-/** How to reach an object store; missing settings are resolved as the AWS tools do (environment, files, machine). */
-export interface S3Settings {
-  /** `http(s)` address of a store that is not Amazon's. */
-  readonly endpoint?: string
-  readonly region?: string
-  readonly credentials?: {
-    readonly accessKeyId: string
-    readonly secretAccessKey: string
-    readonly sessionToken?: string
-  }
-  /** Bucket in the path instead of the host name. */
-  readonly pathStyle: boolean
-}
 
 export interface S3FileIOOptions extends S3Settings {
   /** Locations that may be accessed. */
@@ -49,8 +36,6 @@ export interface S3FileIOOptions extends S3Settings {
 
 const ATTEMPTS = 4
 const PAUSES = { firstMs: 100, maxMs: 1000 }
-const CONNECT_MS = 5000
-const SILENCE_MS = 60_000
 const PART_BYTES = 16 * 1_048_576
 const MAX_PARTS = 10_000
 /** Objects that one request can delete. */
@@ -67,12 +52,14 @@ const CONCURRENT_DELETES = 8
 export class S3FileIO implements FileIO {
   readonly #roots: readonly S3Object[]
   readonly #client: S3Client
+  readonly #credentials: CredentialSource
   readonly #partBytes: number
 
   constructor(options: S3FileIOOptions) {
     this.#roots = options.roots.map(s3ObjectOf)
     this.#partBytes = options.partBytes ?? PART_BYTES
-    this.#client = new S3Client(clientConfig(options))
+    this.#client = createS3Client(options)
+    this.#credentials = options.credentials
   }
 
   async read(location: string): Promise<Uint8Array> {
@@ -104,14 +91,14 @@ export class S3FileIO implements FileIO {
   async write(location: string, bytes: Uint8Array): Promise<void> {
     const { bucket, key } = this.#object(location)
     const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes })
-    await repeated({ action: 'write', location }, () => this.#client.send(put))
+    await this.#repeated({ action: 'write', location }, () => this.#client.send(put))
   }
 
   async stat(location: string): Promise<FileStatus | undefined> {
     const { bucket, key } = this.#object(location)
     const command = new HeadObjectCommand({ Bucket: bucket, Key: key })
     try {
-      const head = await repeated({ action: 'look up', location }, () => this.#client.send(command))
+      const head = await this.#repeated({ action: 'look up', location }, () => this.#client.send(command))
       return fileStatus(location, { ...head, Size: head.ContentLength })
     } catch (error) {
       if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
@@ -141,7 +128,7 @@ export class S3FileIO implements FileIO {
     const { bucket, key } = this.#object(location)
     const command = new DeleteObjectCommand({ Bucket: bucket, Key: key })
     try {
-      await repeated({ action: 'delete', location }, () => this.#client.send(command))
+      await this.#repeated({ action: 'delete', location }, () => this.#client.send(command))
     } catch (error) {
       if (!isIcebergError(error, 'FILE_NOT_FOUND')) throw error
     }
@@ -177,7 +164,9 @@ export class S3FileIO implements FileIO {
     const command = new DeleteObjectsCommand({ Bucket: this.#object(first).bucket, Delete: { Objects } })
     let rest: readonly string[]
     try {
-      const { Deleted = [] } = await repeated({ action: 'delete', location: first }, () => this.#client.send(command))
+      const { Deleted = [] } = await this.#repeated({ action: 'delete', location: first }, () =>
+        this.#client.send(command),
+      )
       const gone = new Set(Deleted.map(({ Key }) => Key))
       rest = [...byKey].flatMap(([key, location]) => (gone.has(key) ? [] : [location]))
     } catch {
@@ -215,7 +204,7 @@ export class S3FileIO implements FileIO {
       throw new IcebergError('FILE_EXISTS', `The file ${location} already exists.`)
     }
     const begin = new CreateMultipartUploadCommand(target)
-    const { UploadId } = await repeated(write, () => this.#client.send(begin))
+    const { UploadId } = await this.#repeated(write, () => this.#client.send(begin))
     const upload = { ...target, UploadId }
     try {
       const parts = await this.#uploadParts(localPath, { location, size, upload })
@@ -243,7 +232,7 @@ export class S3FileIO implements FileIO {
         const PartNumber = parts.length + 1
         const command = new UploadPartCommand({ ...upload, PartNumber, Body })
         const write = { action: 'write', location } as const
-        const { ETag, ChecksumCRC32 } = await repeated(write, () => this.#client.send(command))
+        const { ETag, ChecksumCRC32 } = await this.#repeated(write, () => this.#client.send(command))
         parts.push({ PartNumber, ETag, ChecksumCRC32 })
       }
     } finally {
@@ -258,16 +247,40 @@ export class S3FileIO implements FileIO {
    */
   async #exclusively(location: string, send: () => Promise<unknown>, isOurs: () => Promise<boolean>): Promise<void> {
     for (let sent = 1; ; sent += 1) {
+      const used = await this.#credentials.current()
       try {
         await send()
         return
       } catch (error) {
         const isDone = statusOf(error) === 412 || isNamed(error, 'NoSuchUpload')
         if (isDone && (await this.#isStored(location, isOurs, error))) return
-        if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, { action: 'write', location })
-        await sleep(backOffMs(PAUSES, sent))
+        if (!(await this.#mayRepeat(error, { sent, used }))) throw toS3Error(error, { action: 'write', location })
       }
     }
+  }
+
+  /** Sends a request that may take effect twice, and repeats it while that may help. */
+  async #repeated<T>(what: IoAttempt, send: () => Promise<T>): Promise<T> {
+    for (let sent = 1; ; sent += 1) {
+      const used = await this.#credentials.current()
+      try {
+        return await send()
+      } catch (error) {
+        if (!(await this.#mayRepeat(error, { sent, used }))) throw toS3Error(error, what)
+      }
+    }
+  }
+
+  /** Waits, or has refused credentials replaced, before a request is sent again. */
+  async #mayRepeat(
+    error: unknown,
+    { sent, used }: { readonly sent: number; readonly used: AwsCredentials },
+  ): Promise<boolean> {
+    if (sent === ATTEMPTS) return false
+    if (isRefusedCredential(error)) return this.#credentials.replace(used)
+    if (!isTransient(error)) return false
+    await sleep(backOffMs(PAUSES, sent))
+    return true
   }
 
   async #isStored(location: string, isOurs: () => Promise<boolean>, cause: unknown): Promise<boolean> {
@@ -284,7 +297,7 @@ export class S3FileIO implements FileIO {
     const { bucket, key } = this.#object(location)
     const Range = part && `bytes=${part.offset}-${part.offset + part.length - 1}`
     const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range })
-    return repeated({ action: 'read', location }, async () => {
+    return this.#repeated({ action: 'read', location }, async () => {
       try {
         const answer = await this.#client.send(command)
         return { bytes: await bodyOf(answer, location), sizeBytes: totalSize(answer) }
@@ -304,7 +317,7 @@ export class S3FileIO implements FileIO {
     let ContinuationToken: string | undefined
     do {
       const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, Delimiter, ContinuationToken })
-      const page = await repeated({ action: 'list', location }, () => this.#client.send(command))
+      const page = await this.#repeated({ action: 'list', location }, () => this.#client.send(command))
       yield { ...page, prefix }
       ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined
       if (page.IsTruncated === true && !ContinuationToken) throw cutList(location)
@@ -335,18 +348,6 @@ interface Fetched {
   readonly sizeBytes: number | undefined
 }
 
-function clientConfig({ endpoint, region, credentials, pathStyle }: S3Settings): S3ClientConfig {
-  return {
-    ...(endpoint === undefined ? {} : { endpoint }),
-    // stores other than Amazon's need a region name but ignore it
-    ...(region === undefined ? (endpoint === undefined ? {} : { region: 'us-east-1' }) : { region }),
-    ...(credentials === undefined ? {} : { credentials }),
-    forcePathStyle: pathStyle,
-    maxAttempts: 1, // the code below decides what is sent again
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: SILENCE_MS, throwOnRequestTimeout: true },
-  }
-}
-
 async function bodyOf({ Body, ContentLength }: GetObjectCommandOutput, location: string): Promise<Uint8Array> {
   const body = (await Body?.transformToByteArray()) ?? new Uint8Array()
   if (ContentLength !== undefined && body.length !== ContentLength) {
@@ -373,18 +374,6 @@ function cutList(location: string): IcebergError {
 function totalSize({ ContentRange, ContentLength }: GetObjectCommandOutput): number | undefined {
   const total = /\/(\d+)$/.exec(ContentRange ?? '')?.[1]
   return total === undefined ? ContentLength : Number(total)
-}
-
-/** Sends a request that may take effect twice, and repeats it while that may help. */
-async function repeated<T>(what: IoAttempt, send: () => Promise<T>): Promise<T> {
-  for (let sent = 1; ; sent += 1) {
-    try {
-      return await send()
-    } catch (error) {
-      if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, what)
-      await sleep(backOffMs(PAUSES, sent))
-    }
-  }
 }
 
 function isNamed(error: unknown, name: string): boolean {

@@ -3,7 +3,14 @@ import { isPostgresUri, parsePostgresUri } from '../../catalog/sql/postgres-addr
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Extra properties that determine where secrets are sent. */
-const ADDRESS_PROPERTIES = ['oauth2-server-uri', 's3.endpoint', 's3.region', 'client.region'] as const
+const ADDRESS_PROPERTIES = [
+  'oauth2-server-uri',
+  's3.endpoint',
+  's3.region',
+  'client.region',
+  'client.assume-role.region',
+  'client.assume-role.endpoint',
+] as const
 
 /**
  * Throws `INVALID_REQUEST` when secrets that the request does not repeat would be sent to another address: the scheme,

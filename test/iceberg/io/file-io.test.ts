@@ -10,6 +10,7 @@ import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
 import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'
 import { fileNames } from '../../../src/iceberg/io/file-names.ts'
 import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
+import { fixedCredentials } from '../../../src/iceberg/io/aws/credentials.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
 import { FakeS3 } from '../../support/network/fake-s3.ts'
@@ -38,7 +39,13 @@ afterAll(async () => {
 
 function s3(root: string): S3FileIO {
   const { endpoint, credentials } = store
-  return new S3FileIO({ endpoint, credentials, pathStyle: true, roots: [root], partBytes: 100_000 })
+  return new S3FileIO({
+    endpoint,
+    credentials: fixedCredentials(credentials),
+    pathStyle: true,
+    roots: [root],
+    partBytes: 100_000,
+  })
 }
 
 const candidates: Record<string, () => Candidate> = {

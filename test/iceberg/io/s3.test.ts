@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { fixedCredentials } from '../../../src/iceberg/io/aws/credentials.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { FakeS3, type S3Fault } from '../../support/network/fake-s3.ts'
 import { LONG } from '../../support/effort.ts'
@@ -19,7 +20,7 @@ describe('many objects', () => {
   beforeEach(async () => {
     store = await FakeS3.start('lake')
     const { endpoint, credentials } = store
-    io = new S3FileIO({ endpoint, credentials, pathStyle: true, roots: ['s3://lake/'] })
+    io = new S3FileIO({ endpoint, credentials: fixedCredentials(credentials), pathStyle: true, roots: ['s3://lake/'] })
   })
   afterEach(() => store.close())
 
@@ -96,7 +97,13 @@ describe('an object store that misbehaves', LONG, () => {
     store = await FakeS3.start('lake')
     scratch = await mkdtemp(join(tmpdir(), 's3-'))
     const { endpoint, credentials } = store
-    io = new S3FileIO({ endpoint, credentials, pathStyle: true, roots: ['s3://lake/wh/'], partBytes: PART })
+    io = new S3FileIO({
+      endpoint,
+      credentials: fixedCredentials(credentials),
+      pathStyle: true,
+      roots: ['s3://lake/wh/'],
+      partBytes: PART,
+    })
   })
   afterAll(async () => {
     await store.close()
@@ -157,7 +164,12 @@ describe('an object store that misbehaves', LONG, () => {
 
   it('distinguishes a missing bucket from a missing file', async () => {
     const { endpoint, credentials } = store
-    const elsewhere = new S3FileIO({ endpoint, credentials, pathStyle: true, roots: ['s3://absent'] })
+    const elsewhere = new S3FileIO({
+      endpoint,
+      credentials: fixedCredentials(credentials),
+      pathStyle: true,
+      roots: ['s3://absent'],
+    })
     await expect(elsewhere.read('s3://absent/a')).rejects.toThrow(/there is no such bucket/)
     await expect(elsewhere.create('s3://absent/a', bytes('x'))).rejects.toThrow(/there is no such bucket/)
     expect(await io.stat(at('none'))).toBeUndefined()

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type AwsAccount, AwsAccounts, checkSignature } from './sigv4.ts'
 
 /** What a store may do to a request instead of answering it well. */
 export type S3Fault =
@@ -41,10 +42,17 @@ const PAGE = 7
 
 /**
  * An S3 object store in memory, over a real socket: objects, conditional writes, ranges, listings in small pages, multipart
- * uploads; and faults on command. Requests must be signed with its credentials (the signature itself is not checked).
+ * uploads; and faults on command. Requests must be signed by one of its accounts.
  */
 export class FakeS3 {
   readonly credentials = { accessKeyId: 'AKIDFAKE', secretAccessKey: 'fake-secret' }
+  readonly accounts = new AwsAccounts()
+  /** The access key of every request, in the order of `calls`. */
+  readonly signers: string[] = []
+  /** The region of its buckets; undefined: every region. */
+  region: string | undefined
+  /** How far its clock is ahead, ms. */
+  clockAheadMs = 0
   readonly objects = new Map<string, Stored>()
   /** Every request as `METHOD key`, in the order in which they came. */
   readonly calls: string[] = []
@@ -62,6 +70,7 @@ export class FakeS3 {
 
   private constructor(buckets: readonly string[]) {
     this.#buckets = new Set(buckets)
+    this.accounts.add(this.credentials)
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error))
     })
@@ -101,11 +110,14 @@ export class FakeS3 {
       body: Buffer.concat(chunks),
     }
     this.calls.push(`${call.method} ${key}`)
+    this.signers.push(/Credential=([^/]*)/.exec(request.headers.authorization ?? '')?.[1] ?? '')
+    const { method = '', url: target = '', headers } = request
+    const signer = this.#signer({ method, url: target, headers, body: call.body })
     const fault = this.fault?.(call)
     if (fault === 'cut-before') return void request.socket.destroy()
     const refusal = fault === undefined ? undefined : refusals[fault]
-    if (fault === 'twice') this.#answer(call)
-    const answer = refusal ?? this.#answer(call)
+    if (fault === 'twice') this.#answer(call, signer)
+    const answer = refusal ?? this.#answer(call, signer)
     if (fault === 'cut-after') return void request.socket.destroy()
     send(response, fault === 'fail-after' ? failed : answer, {
       isHead: call.method === 'HEAD',
@@ -113,12 +125,21 @@ export class FakeS3 {
     })
   }
 
-  #answer(call: Call): Answer {
+  #signer(request: Parameters<typeof checkSignature>[0]): AwsAccount | Answer {
+    const nowMs = Date.now() + this.clockAheadMs
+    const signer = checkSignature(request, { accounts: this.accounts, service: 's3', region: this.region, nowMs })
+    return 'code' in signer ? fail(STATUS[signer.code] ?? 403, signer.code, signer.details) : signer
+  }
+
+  #answer(call: Call, signer: AwsAccount | Answer): Answer {
     const { method, bucket, key, query, headers } = call
-    if (!headers.authorization?.includes(`Credential=${this.credentials.accessKeyId}/`))
-      return fail(403, 'AccessDenied')
+    if ('status' in signer) return signer
+    const named = key === '' ? (query.get('prefix') ?? '') : key
+    const isDeniedKey = (name: string) => !(signer.prefixes ?? ['']).some((one) => `${bucket}/${name}`.startsWith(one))
+    const isBatch = method === 'POST' && query.has('delete')
+    if (!isBatch && isDeniedKey(named)) return fail(403, 'AccessDenied')
     if (!this.#buckets.has(bucket)) return fail(404, 'NoSuchBucket')
-    if (method === 'POST' && query.has('delete')) return this.#deleteMany(bucket, call)
+    if (isBatch) return this.#deleteMany(bucket, call, isDeniedKey)
     if (key === '') return this.#list(bucket, query)
     const name = `${bucket}/${key}`
     if (query.has('uploads')) return this.#begin(name, call)
@@ -133,14 +154,14 @@ export class FakeS3 {
   }
 
   /** Objects of which `undeletable` is a part of the key stay, with an error of their own. */
-  #deleteMany(bucket: string, { body, headers }: Call): Answer {
+  #deleteMany(bucket: string, { body, headers }: Call, isDenied: (key: string) => boolean): Answer {
     const isSigned = Object.keys(headers).some((name) => name === 'content-md5' || name.startsWith('x-amz-checksum-'))
     if (!isSigned) return fail(400, 'InvalidRequest')
     if (!this.knowsDeleteMany) return fail(501, 'NotImplemented')
     const keys = [...body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => unescape(key))
     if (keys.length > 1000) return fail(400, 'MalformedXML')
     const results = keys.map((key) => {
-      if (this.undeletable !== undefined && key.includes(this.undeletable)) {
+      if (isDenied(key) || (this.undeletable !== undefined && key.includes(this.undeletable))) {
         return `<Error><Key>${escape(key)}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`
       }
       this.objects.delete(`${bucket}/${key}`)
@@ -233,8 +254,19 @@ const refusals: Partial<Record<S3Fault, Answer>> = {
   full: fail(507, 'InsufficientStorage'),
 }
 
-function fail(status: number, code: string): Answer {
-  return { ...xml(`<Error><Code>${code}</Code><Message>${code} of the fake store</Message></Error>`), status }
+/** Others are 403. */
+const STATUS: Readonly<Record<string, number>> = {
+  ExpiredToken: 400,
+  InvalidToken: 400,
+  AuthorizationHeaderMalformed: 400,
+  XAmzContentSHA256Mismatch: 400,
+}
+
+/** With details as S3 gives them: the refused token, the canonical request. */
+function fail(status: number, code: string, details: Readonly<Record<string, string>> = {}): Answer {
+  const more = Object.entries(details).map(([name, text]) => `<${name}>${escape(text)}</${name}>`)
+  const message = `<Message>${code} of the fake store</Message>`
+  return { ...xml(`<Error><Code>${code}</Code>${message}${more.join('')}</Error>`), status }
 }
 
 function xml(body: string): Answer {
