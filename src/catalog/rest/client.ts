@@ -3,6 +3,7 @@ import { createRestTokens } from './auth.ts'
 import { restError } from './errors.ts'
 import { exchange, type RestAnswer } from './exchange.ts'
 import { type RestSettings, secretsOf } from './settings.ts'
+import { type RestSigning, sendSigned, signingAdvice } from './signing.ts'
 import { backOffMs } from '../../lib/back-off.ts'
 import { sleep } from '../../lib/sleep.ts'
 
@@ -54,10 +55,11 @@ export function createRestClient(settings: RestSettings, limits: Partial<RestLim
   const bounds = { ...LIMITS, ...limits }
   const tokens = createRestTokens(settings.auth)
   const { origin } = new URL(settings.uri)
+  const { signing } = settings
 
   async function once(request: RestRequest, token: string | undefined): Promise<RestAnswer> {
     const { method, path, body, entityTag, answersTable = false } = request
-    return exchange({
+    const unsigned = {
       method,
       url: origin + path,
       headers: {
@@ -69,9 +71,15 @@ export function createRestClient(settings: RestSettings, limits: Partial<RestLim
         ...(entityTag === undefined ? {} : { 'If-None-Match': entityTag }),
       },
       ...(body === undefined ? {} : { body: stringifyJson(body) }),
-      timeoutMs: isReading(request) ? bounds.readMs : bounds.changeMs,
-      maxBytes: answersTable ? bounds.tableBytes : bounds.listBytes,
-    })
+    }
+    const send = (headers: Readonly<Record<string, string>>): Promise<RestAnswer> =>
+      exchange({
+        ...unsigned,
+        headers,
+        timeoutMs: isReading(request) ? bounds.readMs : bounds.changeMs,
+        maxBytes: answersTable ? bounds.tableBytes : bounds.listBytes,
+      })
+    return signing === undefined ? send(unsigned.headers) : sendSigned(signing, unsigned, send)
   }
 
   async function authenticated(request: RestRequest): Promise<RestAnswer> {
@@ -96,9 +104,19 @@ export function createRestClient(settings: RestSettings, limits: Partial<RestLim
       const answer = await persistent(request)
       if (answer.status >= 200 && answer.status < 300) return answer
       if (answer.status === 304 && request.entityTag !== undefined) return answer
-      throw restError(answer, (text) => hide(text, [...secretsOf(settings), ...tokens.secrets()]))
+      const secrets = [...secretsOf(settings), ...tokens.secrets(), ...(await signingSecrets(signing))]
+      throw restError(answer, {
+        hide: (text) => hide(text, secrets),
+        ...(signing === undefined ? {} : { advice: signingAdvice(answer) }),
+      })
     },
   }
+}
+
+async function signingSecrets(signing: RestSigning | undefined): Promise<readonly string[]> {
+  const { secretAccessKey = '', sessionToken = '' } =
+    (await signing?.credentials.current().catch(() => undefined)) ?? {}
+  return [secretAccessKey, sessionToken]
 }
 
 function isReading({ method }: RestRequest): boolean {

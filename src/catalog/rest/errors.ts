@@ -16,10 +16,17 @@ export class RestError extends IcebergError {
   }
 }
 
-/** No token could be obtained, so no request was sent. */
-export class NoTokenError extends IcebergError {
+/** No request was sent, because the credentials for it could not be obtained. */
+export class NotSentError extends IcebergError {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super('IO_FAILED', message, options)
+  }
+}
+
+/** No token could be obtained. */
+export class NoTokenError extends NotSentError {
   constructor(why: string, options?: { readonly cause?: unknown }) {
-    super('IO_FAILED', `Could not get a catalog token from the token endpoint: ${why}.`, options)
+    super(`Could not get a catalog token from the token endpoint: ${why}.`, options)
   }
 }
 
@@ -38,15 +45,22 @@ const ADVICE: Readonly<Record<number, string>> = {
   419: ' Check extra_props.token or extra_props.credential.',
 }
 
-/** The error for an unsuccessful response. `hide` removes secrets from the server's message. */
-export function restError({ status, headers, bytes }: RestAnswer, hide: (text: string) => string): RestError {
+export interface RestErrorOptions {
+  /** Removes secrets from the server's message. */
+  readonly hide: (text: string) => string
+  /** Advice for a refused credential; default: about tokens. */
+  readonly advice?: string
+}
+
+/** The error for an unsuccessful response. */
+export function restError({ status, headers, bytes }: RestAnswer, { hide, advice }: RestErrorOptions): RestError {
   if (status >= 300 && status < 400) {
     const message = 'The catalog redirects, which is not followed: set uri to the address that it redirects to.'
     return new RestError('IO_FAILED', message, { status, type: headers.has('location') ? 'Redirect' : '' })
   }
-  const { type, message } = errorModel(bytes)
+  const { type, message } = errorModel(bytes, headers)
   const said = message === '' ? '' : `: ${hide(message).slice(0, MAX_MESSAGE).replace(/\.$/, '')}`
-  const text = `The catalog refused with status ${status}${said}.${ADVICE[status] ?? ''}`
+  const text = `The catalog refused with status ${status}${said}.${adviceOn(status, advice)}`
   return new RestError(CODES[status] ?? 'IO_FAILED', text, { status, type })
 }
 
@@ -58,7 +72,7 @@ export function hasStatus(error: unknown, status: number): error is RestError {
 /** Whether a write request with this error certainly changed nothing; false for an unreadable response. */
 export function isCertainRefusal(error: unknown): boolean {
   if (error instanceof RestError) return error.status < 500 && error.status !== 408
-  return error instanceof NoTokenError || (error instanceof NoAnswerError && !error.sent)
+  return error instanceof NotSentError || (error instanceof NoAnswerError && !error.sent)
 }
 
 /** The JSON object in a response. Throws `IO_FAILED` for anything else. */
@@ -70,10 +84,20 @@ export function answerJson({ bytes }: RestAnswer): JsonObject {
   }
 }
 
-function errorModel(bytes: Uint8Array): { readonly type: string; readonly message: string } {
-  const { error } = jsonOrNothing(bytes)
-  const { type, message } = isJsonObject(error) ? error : {}
-  return { type: typeof type === 'string' ? type : '', message: typeof message === 'string' ? message : '' }
+function adviceOn(status: number, advice: string | undefined): string {
+  const usual = ADVICE[status] ?? ''
+  return usual === '' ? '' : (advice ?? usual)
+}
+
+/** AWS has the message at the top level, and the type in a header. */
+function errorModel(bytes: Uint8Array, headers: Headers): { readonly type: string; readonly message: string } {
+  const json = jsonOrNothing(bytes)
+  const { type, message } = isJsonObject(json['error']) ? json['error'] : json
+  const text = message ?? json['Message']
+  return {
+    type: typeof type === 'string' ? type : (headers.get('x-amzn-errortype') ?? ''),
+    message: typeof text === 'string' ? text : '',
+  }
 }
 
 function jsonOrNothing(bytes: Uint8Array): JsonObject {

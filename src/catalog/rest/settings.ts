@@ -1,5 +1,6 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { type CatalogSettings, propertyReader, type ReadProperty } from '../settings.ts'
+import { type RestSigning, restSigning } from './signing.ts'
 
 /** How an Iceberg REST catalog is reached; `env:NAME` values are already resolved. */
 export interface RestSettings {
@@ -9,6 +10,8 @@ export interface RestSettings {
   /** Without a trailing slash; `/v1/…` is appended. */
   readonly uri: string
   readonly auth: RestAuthSettings
+  /** Requests are signed for AWS. */
+  readonly signing?: RestSigning
   /** Sent with every request to the catalog (`header.*`). */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -40,7 +43,8 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** Headers that belong to the protocol. */
-const RESERVED_HEADER = /^(authorization|host|connection|content-.*|transfer-encoding|if-.*|accept|accept-encoding)$/i
+const RESERVED_HEADER =
+  /^(authorization|original-authorization|x-amz-.*|host|connection|content-.*|transfer-encoding|if-.*|accept|accept-encoding)$/i
 
 /** The settings of a `rest` catalog. Throws `INVALID_ARGUMENT` naming the field, never its value. */
 export function restSettings(
@@ -51,6 +55,7 @@ export function restSettings(
   const uri = checkUri(settings.uri ?? '', 'uri')
   const token = property(TOKEN)
   const credential = property(CREDENTIAL)
+  const signing = restSigning(property)
   if (token !== undefined && !isToken(token)) throw refused(TOKEN, 'contains characters that are invalid in a token')
   return {
     name: settings.catalogName,
@@ -60,6 +65,7 @@ export function restSettings(
       ...(token === undefined ? {} : { token }),
       ...(credential === undefined ? {} : { credential: credentialOf(credential, property, uri) }),
     },
+    ...(signing === undefined ? {} : { signing }),
     headers: headersOf(Object.keys(settings.extraProps), property),
   }
 }

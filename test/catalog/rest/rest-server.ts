@@ -12,6 +12,7 @@ import { parseSchema } from '../../../src/iceberg/schema/schema.ts'
 import { parseSortOrder } from '../../../src/iceberg/partitioning/sort-order.ts'
 import type { Table, TableIdentifier } from '../../../src/iceberg/metadata/table.ts'
 import type { TableRequirement, TableUpdate } from '../../../src/iceberg/update/table-update.ts'
+import { checkSignature, type AwsAccounts } from '../../support/network/sigv4.ts'
 import { commitOnce } from '../support-files.ts'
 
 /** The requests, in the order of arrival. */
@@ -59,6 +60,14 @@ export interface RestServerOptions {
   /** Lifetime of issued tokens in seconds. */
   readonly tokenLifeS?: number
   readonly overrides?: Readonly<Record<string, string>>
+  /** Requests must have a signature of AWS by one of these accounts. */
+  readonly signing?: {
+    readonly accounts: AwsAccounts
+    readonly service: string
+    readonly region: string
+    /** How far the clock of the server is ahead, ms. */
+    readonly clockAheadMs?: number
+  }
 }
 
 interface Warehouse {
@@ -166,6 +175,8 @@ export class FakeRestServer {
 
   async #handle(seen: SeenRequest): Promise<Answer> {
     try {
+      const refusal = this.#checkSignature(seen)
+      if (refusal !== undefined) return refusal
       return await this.#route(seen)
     } catch (error) {
       return failure(error)
@@ -205,6 +216,20 @@ export class FakeRestServer {
     const life = this.options.tokenLifeS
     const json = { access_token: token, token_type: 'bearer', ...(life === undefined ? {} : { expires_in: life }) }
     return { status: 200, json }
+  }
+
+  /** As API Gateway refuses: without the error model, and repeating what was signed. */
+  #checkSignature({ method, url, headers, body }: SeenRequest): Answer | undefined {
+    const { signing } = this.options
+    if (signing === undefined) return undefined
+    const nowMs = Date.now() + (signing.clockAheadMs ?? 0)
+    const request = { method, url, headers: headers as IncomingMessage['headers'], body: Buffer.from(body) }
+    const signer = checkSignature(request, { ...signing, nowMs })
+    if (!('code' in signer)) return undefined
+    const sent = signer.code === 'ExpiredToken' ? 'The security token included in the request is expired' : signer.code
+    const message = [sent, ...Object.values(signer.details ?? {})].join(' ')
+    const answer = { 'x-amzn-errortype': `${signer.code}Exception`, Date: new Date(nowMs).toUTCString() }
+    return { status: 403, json: { message }, headers: answer }
   }
 
   #requireToken({ headers }: SeenRequest): void {
