@@ -68,6 +68,8 @@ export interface TestServiceOptions {
   /** Makes `demo.events` of this shape. */
   readonly events?: EventsShape
   readonly env?: Readonly<Record<string, string>>
+  /** Receives each line of the log. */
+  readonly onLog?: (line: string) => void
   /** Without `automation`, health index and policies do not run. */
   readonly overrides?: ContextOptions['overrides']
   /** Folder to make the service's own folder in; default: that for temporary files. */
@@ -141,7 +143,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
     env,
     openStateFile: (await detectRuntime()).openStateFile,
     home: await prepareHome(config.home),
-    log: createLogger(config.logLevel, () => undefined),
+    log: createLogger(config.logLevel, options.onLog ?? (() => undefined)),
     overrides: { automation: { isPaused: true }, ...options.overrides },
   })
   await context.reconcile()

@@ -23,6 +23,7 @@ import { tableOf, tablesPage } from './messages.ts'
 import { configPath, type RestRoutes, restRoutes, withQuery } from './routes.ts'
 import type { RestSettings } from './settings.ts'
 import { creationError, loadError, noSuchNamespace, noSuchTable, unlessStatus } from './table-errors.ts'
+import { Vending } from './vended/vending.ts'
 import { checkIdentifier, checkNamespace, checkNewIdentifier } from '../table-identifier.ts'
 import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
 
@@ -58,6 +59,7 @@ class RestCatalog implements Catalog {
   readonly #settings: RestSettings
   readonly #client: RestClient
   readonly #io: FileIO
+  readonly #vending: Vending
   readonly #outcomeWaitsMs: readonly number[]
   readonly #tags = new RestEntityTags()
   #routes: Promise<RestRoutes> | undefined
@@ -67,8 +69,15 @@ class RestCatalog implements Catalog {
     this.warehouse = settings.warehouse
     this.roots = roots ?? [settings.warehouse]
     this.#settings = settings
-    this.#client = createRestClient(settings, limits)
     this.#io = io
+    this.#vending = new Vending({
+      loadCredentials: (identifier) => this.#loadCredentials(identifier),
+      loadTable: (identifier) => this.#loadJson(identifier),
+      own: settings.store,
+      roots: this.roots,
+      io,
+    })
+    this.#client = createRestClient(settings, limits, () => this.#vending.secrets())
     this.#outcomeWaitsMs = outcomeWaitsMs
     this.names = createRestNames({
       client: this.#client,
@@ -147,7 +156,7 @@ class RestCatalog implements Catalog {
     await this.#requireNamespace(namespace)
     try {
       const body = createTableBody(name, options)
-      const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
+      const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true, delegates: true })
       return this.#table(identifier, answerJson(answer))
     } catch (error) {
       throw creationError(error, identifier)
@@ -200,8 +209,9 @@ class RestCatalog implements Catalog {
       load: () => this.loadTable(identifier),
       draft: (metadata: TableMetadata) => draftOf(this.#io, identifier, metadata),
       send: async () => {
-        const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
-        return this.#table(identifier, answerJson(answer))
+        const json = answerJson(await this.#client.request({ method: 'POST', path, body, answersTable: true }))
+        const table = tableOf(json, identifier)
+        return { ...table, io: this.#vending.filesAfterCommit(table, json) }
       },
       outcomeWaitsMs: this.#outcomeWaitsMs,
     }
@@ -271,10 +281,18 @@ class RestCatalog implements Catalog {
   async #loadJson(identifier: TableIdentifier): Promise<JsonObject> {
     const path = await this.#tablePath(identifier)
     try {
-      return this.#remember(identifier, await this.#client.request({ method: 'GET', path, answersTable: true }))
+      return this.#remember(
+        identifier,
+        await this.#client.request({ method: 'GET', path, answersTable: true, delegates: true }),
+      )
     } catch (error) {
       throw loadError(error, identifier)
     }
+  }
+
+  async #loadCredentials(identifier: TableIdentifier): Promise<JsonObject | undefined> {
+    const path = (await this.#prepare()).credentials(identifier)
+    return path === undefined ? undefined : this.#get(path)
   }
 
   async #locate(identifier: TableIdentifier): Promise<string> {
@@ -300,7 +318,8 @@ class RestCatalog implements Catalog {
   }
 
   #table(identifier: TableIdentifier, json: JsonObject): Table {
-    return { ...tableOf(json, identifier), io: this.#io }
+    const table = tableOf(json, identifier)
+    return { ...table, io: this.#vending.filesOf(table, json) }
   }
 }
 

@@ -30,6 +30,9 @@ const LIMITS: RestLimits = {
   retryWaitMs: 10_000,
 }
 
+/** Iceberg REST specification, parameter `data-access`; a configured header of this name replaces it. */
+const DELEGATION = 'X-Iceberg-Access-Delegation'
+
 export interface RestRequest {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
   /** From the root of the origin, encoded, with its query: `/v1/config?warehouse=w`. */
@@ -37,6 +40,8 @@ export interface RestRequest {
   readonly body?: JsonObject
   /** Sends `If-None-Match`; 304 is then a valid response. */
   readonly entityTag?: string
+  /** Asks for credentials for the files of the table. */
+  readonly delegates?: boolean
   /** Whether the response contains table metadata. */
   readonly answersTable?: boolean
 }
@@ -51,18 +56,24 @@ export interface RestClient {
 }
 
 /** A client of the catalog that the settings name; the token never leaves its origin, as no redirect is followed. */
-export function createRestClient(settings: RestSettings, limits: Partial<RestLimits> = {}): RestClient {
+export function createRestClient(
+  settings: RestSettings,
+  limits: Partial<RestLimits> = {},
+  lentSecrets: () => readonly string[] = () => [],
+): RestClient {
   const bounds = { ...LIMITS, ...limits }
   const tokens = createRestTokens(settings.auth)
   const { origin } = new URL(settings.uri)
   const { signing } = settings
+  const hasOwnDelegation = Object.keys(settings.headers).some((name) => name.toLowerCase() === DELEGATION.toLowerCase())
 
   async function once(request: RestRequest, token: string | undefined): Promise<RestAnswer> {
-    const { method, path, body, entityTag, answersTable = false } = request
+    const { method, path, body, entityTag, answersTable = false, delegates = false } = request
     const unsigned = {
       method,
       url: origin + path,
       headers: {
+        ...(delegates && !hasOwnDelegation ? { [DELEGATION]: 'vended-credentials' } : {}),
         ...settings.headers,
         Accept: 'application/json',
         'User-Agent': 'Lockhouse',
@@ -104,7 +115,12 @@ export function createRestClient(settings: RestSettings, limits: Partial<RestLim
       const answer = await persistent(request)
       if (answer.status >= 200 && answer.status < 300) return answer
       if (answer.status === 304 && request.entityTag !== undefined) return answer
-      const secrets = [...secretsOf(settings), ...tokens.secrets(), ...(await signingSecrets(signing))]
+      const secrets = [
+        ...secretsOf(settings),
+        ...tokens.secrets(),
+        ...lentSecrets(),
+        ...(await signingSecrets(signing)),
+      ]
       throw restError(answer, {
         hide: (text) => hide(text, secrets),
         ...(signing === undefined ? {} : { advice: signingAdvice(answer) }),

@@ -14,6 +14,7 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
     const { scheme } = locationParts(location)
     if (scheme === undefined || scheme === 'file' || stores.includes(scheme)) return location
     const known = ['local files', ...stores.map((store) => `${store}: locations`)].join(' and ')
+    if (scheme === 's3') throw notLent(location)
     const message = `The table has files in ${scheme}: locations, which are not supported. Supported: ${known}.`
     throw new IcebergError('UNSUPPORTED', message)
   }
@@ -37,4 +38,10 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
     localPath: (location) => io.localPath(served(location)),
     moveIn: async (path, location) => io.moveIn(path, served(location)),
   }
+}
+
+function notLent(location: string): IcebergError {
+  const shown = location.slice(0, 500)
+  const advice = 'add the location to allowed-locations, or let the catalog vend credentials'
+  return new IcebergError('UNSUPPORTED', `The catalog returned no credentials for ${shown}: ${advice}.`)
 }

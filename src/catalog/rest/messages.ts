@@ -34,7 +34,7 @@ export function tablesPage(json: JsonObject): RestPage<TableIdentifier> {
   return { items, next: nextToken(json) }
 }
 
-/** `LoadTableResult` and `CommitTableResponse`; their store credentials are ignored. */
+/** `LoadTableResult` and `CommitTableResponse`; for their credentials see `vended/`. */
 export function tableOf(json: JsonObject, identifier: TableIdentifier): Omit<Table, 'io'> {
   return {
     identifier,

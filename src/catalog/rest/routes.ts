@@ -1,5 +1,5 @@
 import { IcebergError } from '../../iceberg/errors.ts'
-import { stringMap } from '../../iceberg/json/json-fields.ts'
+import { optionalArray, stringMap } from '../../iceberg/json/json-fields.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 
@@ -11,6 +11,8 @@ export interface RestRoutes {
   properties(namespace: readonly string[]): string
   tables(namespace: readonly string[]): string
   table(identifier: TableIdentifier): string
+  /** The credentials of a table; undefined if the server does not offer them. */
+  credentials(identifier: TableIdentifier): string | undefined
   register(namespace: readonly string[]): string
   /** The query that lists the direct children of a namespace; empty for the top level. */
   parent(namespace: readonly string[]): Readonly<Record<string, string>>
@@ -18,6 +20,8 @@ export interface RestRoutes {
 
 /** Default separator of namespace levels, encoded. */
 const UNIT_SEPARATOR = '%1F'
+
+const CREDENTIALS_ENDPOINT = 'GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials'
 
 /** The configuration path of the catalog at `uri`. */
 export function configPath(uri: string, warehouse: string): string {
@@ -38,13 +42,17 @@ export function restRoutes(config: JsonObject, uri: string): RestRoutes {
     return `${namespaces}/${levels.map(encodeURIComponent).join(separator)}`
   }
   const tables = (levels: readonly string[]): string => `${namespace(levels)}/tables`
+  const table = ({ namespace: levels, name }: TableIdentifier): string =>
+    `${tables(levels)}/${encodeURIComponent(name)}`
+  const hasCredentials = optionalArray(config, 'endpoints', where)?.includes(CREDENTIALS_ENDPOINT) === true
   return {
     namespaces,
     rename: `${root}/tables/rename`,
     namespace,
     properties: (levels) => `${namespace(levels)}/properties`,
     tables,
-    table: ({ namespace: levels, name }) => `${tables(levels)}/${encodeURIComponent(name)}`,
+    table,
+    credentials: (identifier) => (hasCredentials ? `${table(identifier)}/credentials` : undefined),
     register: (levels) => `${namespace(levels)}/register`,
     parent: (levels) => (levels.length === 0 ? {} : { parent: levels.join(decodeURIComponent(separator)) }),
   }

@@ -12,6 +12,8 @@ export interface RestSettings {
   readonly auth: RestAuthSettings
   /** Requests are signed for AWS. */
   readonly signing?: RestSigning
+  /** Address, region and path style of the object store, for tables that the catalog lends credentials for. */
+  readonly store: Readonly<Record<string, string>>
   /** Sent with every request to the catalog (`header.*`). */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -66,6 +68,7 @@ export function restSettings(
       ...(credential === undefined ? {} : { credential: credentialOf(credential, property, uri) }),
     },
     ...(signing === undefined ? {} : { signing }),
+    store: storeProperties(property),
     headers: headersOf(Object.keys(settings.extraProps), property),
   }
 }
@@ -109,6 +112,11 @@ function headersOf(keys: readonly string[], property: ReadProperty): Record<stri
       return [name, value]
     }),
   )
+}
+
+function storeProperties(property: ReadProperty): Record<string, string> {
+  const keys = ['s3.endpoint', 's3.region', 'client.region', 's3.path-style-access']
+  return Object.fromEntries(keys.flatMap((key) => (property(key) === undefined ? [] : [[key, property(key) ?? '']])))
 }
 
 function checkUri(text: string, field: string): string {

@@ -38,14 +38,20 @@ const REFUSED_CREDENTIALS: ReadonlySet<string> = new Set([
   'InvalidAccessKeyId',
 ])
 
-/** True if a store no longer accepts the credentials of a request. A HEAD response has no code, only status 400. */
-export function isRefusedCredential(error: unknown): boolean {
+/**
+ * True if other credentials may help: a store says that they are expired, revoked or unknown, or refuses a HEAD request,
+ * whose response has no reason.
+ */
+export function mayNeedCredentials(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return REFUSED_CREDENTIALS.has(error.name) || (statusOf(error) === 400 && isWithoutCode(error.name))
+  if (REFUSED_CREDENTIALS.has(error.name)) return true
+  const status = statusOf(error)
+  return (status === 400 || status === 403) && isWithoutReason(error)
 }
 
-function isWithoutCode(name: string): boolean {
-  return /^(\d+|Error|BadRequest|Unknown\w*|S3ServiceException)$/.test(name)
+/** The SDK names such errors by itself. */
+function isWithoutReason({ name }: Error): boolean {
+  return /^(\d+|Error|BadRequest|Forbidden|Unknown\w*|S3ServiceException)$/.test(name)
 }
 
 /** Whether the same request may succeed if sent again: no response, a busy server, or concurrent requests. */
@@ -61,13 +67,14 @@ function reasonOf(error: unknown): string {
   const status = statusOf(error)
   const name = error instanceof Error ? error.name : ''
   if (name === 'RequestTimeTooSkewed') return `the clock of this machine is wrong${storeTime(error)}; correct it`
-  if (isRefusedCredential(error))
+  if (REFUSED_CREDENTIALS.has(name))
     return `the credentials are unknown, expired or revoked (${name}); check the credentials`
   if (name === 'SignatureDoesNotMatch') return `${name}; check s3.secret-access-key and s3.region`
   if (status === 301 || status === 307 || name === 'AuthorizationHeaderMalformed') {
     return `the bucket is in another region${textOf(error, 'Region', ': ')}; set s3.region`
   }
-  if (status === 401 || status === 403) return `${name}; check the credentials and their permissions`
+  if (status === 401 || status === 403)
+    return `${name === 'Unknown' ? status : name}; check the credentials and their permissions`
   if (status !== undefined) return `the object store answered ${status} ${name}`.trimEnd()
   return 'the object store does not respond; check s3.endpoint and the network'
 }

@@ -24,7 +24,7 @@ import { attempt, type IoAttempt } from './io-error.ts'
 import type { AwsCredentials, CredentialSource } from './aws/credentials.ts'
 import { createS3Client, type S3Settings } from './aws/s3-client.ts'
 import { assertRange } from './read-range.ts'
-import { isRefusedCredential, isTransient, statusOf, toS3Error } from './s3-error.ts'
+import { mayNeedCredentials, isTransient, statusOf, toS3Error } from './s3-error.ts'
 import { isBelow, type S3Object, s3ObjectOf } from './s3-location.ts'
 
 export interface S3FileIOOptions extends S3Settings {
@@ -277,7 +277,7 @@ export class S3FileIO implements FileIO {
     { sent, used }: { readonly sent: number; readonly used: AwsCredentials },
   ): Promise<boolean> {
     if (sent === ATTEMPTS) return false
-    if (isRefusedCredential(error)) return this.#credentials.replace(used)
+    if (mayNeedCredentials(error)) return this.#credentials.replace(used)
     if (!isTransient(error)) return false
     await sleep(backOffMs(PAUSES, sent))
     return true

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { createMemoryCatalog } from '../../../src/catalog/memory/catalog.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
+import type { FileIO } from '../../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { asObject, stringMap } from '../../../src/iceberg/json/json-fields.ts'
 import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
@@ -60,6 +61,10 @@ export interface RestServerOptions {
   /** Lifetime of issued tokens in seconds. */
   readonly tokenLifeS?: number
   readonly overrides?: Readonly<Record<string, string>>
+  /** Fields that are added to a loaded or created table when its credentials are asked for. */
+  readonly lend?: (table: Table) => JsonObject
+  /** Whether credentials are also answered alone. */
+  readonly lendsAlone?: boolean
   /** Requests must have a signature of AWS by one of these accounts. */
   readonly signing?: {
     readonly accounts: AwsAccounts
@@ -104,9 +109,9 @@ export class FakeRestServer {
   }
 
   /** Creates a warehouse over a folder and returns its name. */
-  addWarehouse(folder: string): string {
+  addWarehouse(folder: string, io: FileIO = new LocalFileIO()): string {
     const name = `warehouse-${this.#warehouses.size}`
-    const catalog = createMemoryCatalog({ name, warehouse: folder, io: new LocalFileIO() })
+    const catalog = createMemoryCatalog({ name, warehouse: folder, io })
     this.#warehouses.set(name, { catalog, namespaces: new Set() })
     return name
   }
@@ -247,6 +252,7 @@ export class FakeRestServer {
     const json = {
       defaults: { prefix: 'not/this', ...(separator === undefined ? {} : { 'namespace-separator': separator }) },
       overrides: { ...prefix, ...overrides },
+      ...(this.options.lendsAlone === true ? { endpoints: [CREDENTIALS] } : {}),
     }
     return { status: 200, json }
   }
@@ -299,7 +305,7 @@ export class FakeRestServer {
         ...(json['location'] === undefined ? {} : { location: json['location'] as string }),
       },
     )
-    return tableAnswer(table)
+    return this.#withLent(seen, table)
   }
 
   async #register({ warehouse, json }: Call, namespace: string[]): Promise<Answer> {
@@ -324,10 +330,17 @@ export class FakeRestServer {
       return tableAnswer(await commitOnce(catalog, identifier, request))
     }
     const table = await catalog.loadTable(identifier)
-    if (this.options.entityTags !== true) return tableAnswer(table)
+    if (seen.url.endsWith('/credentials')) return { status: 200, json: this.options.lend?.(table) ?? {} }
+    if (this.options.entityTags !== true) return this.#withLent(seen, table)
     const etag = `"${Buffer.from(table.metadataLocation).toString('base64url')}"`
     if (seen.headers['if-none-match'] === etag) return { status: 304, headers: { ETag: etag } }
-    return { ...tableAnswer(table), headers: { ETag: etag } }
+    return { ...this.#withLent(seen, table), headers: { ETag: etag } }
+  }
+
+  #withLent({ headers }: SeenRequest, table: Table): Answer {
+    const { status, json } = tableAnswer(table)
+    const isAsked = headers['x-iceberg-access-delegation'] === 'vended-credentials'
+    return { status, json: { ...json, ...(isAsked ? this.options.lend?.(table) : {}) } }
   }
 
   #requireNamespace({ namespaces }: Warehouse, levels: readonly string[]): void {
@@ -343,6 +356,8 @@ export class FakeRestServer {
     return { status: 200, json: { [key]: items.slice(start, end), ...next } }
   }
 }
+
+const CREDENTIALS = 'GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials'
 
 interface Call {
   readonly seen: SeenRequest

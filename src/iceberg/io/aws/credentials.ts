@@ -33,16 +33,16 @@ export function fixedCredentials(credentials: AwsCredentials): CredentialSource 
 }
 
 /**
- * A source that obtains credentials at first use and again before they expire. Concurrent callers share one request. While
+ * A source that obtains credentials at first use (or begins with `initial`) and again before they expire. Concurrent callers share one request. While
  * old credentials are valid, a failed renewal is not an error.
  */
-export function renewedCredentials(obtain: () => Promise<AwsCredentials>): CredentialSource {
-  let held: Held | undefined
+export function renewedCredentials(obtain: () => Promise<AwsCredentials>, initial?: AwsCredentials): CredentialSource {
+  let held = initial && holdNow(initial)
   let pending: Promise<AwsCredentials> | undefined
 
   async function renew(): Promise<AwsCredentials> {
     const credentials = await obtain()
-    held = { credentials, renewAtMs: renewalTime(credentials, Date.now()) }
+    held = holdNow(credentials)
     return credentials
   }
 
@@ -74,10 +74,11 @@ export function renewedCredentials(obtain: () => Promise<AwsCredentials>): Crede
   }
 }
 
-/** When credentials that were obtained at `nowMs` are renewed, in ms since the epoch. */
-export function renewalTime({ expiresAtMs }: AwsCredentials, nowMs: number): number {
-  if (expiresAtMs === undefined) return Infinity
-  return expiresAtMs - Math.min(RENEW_BEFORE_MS, (expiresAtMs - nowMs) / 3)
+function holdNow(credentials: AwsCredentials): Held {
+  const { expiresAtMs = Infinity } = credentials
+  const lifeMs = Math.max(0, expiresAtMs - Date.now())
+  const renewAtMs = expiresAtMs === Infinity ? Infinity : expiresAtMs - Math.min(RENEW_BEFORE_MS, lifeMs / 3)
+  return { credentials, renewAtMs }
 }
 
 function isSame(a: AwsCredentials, b: AwsCredentials): boolean {

@@ -1,0 +1,108 @@
+import { LRUCache } from 'lru-cache'
+
+import { IcebergError } from '../../../iceberg/errors.ts'
+import type { FileIO } from '../../../iceberg/io/file-io.ts'
+import { isS3Location } from '../../../iceberg/io/s3-location.ts'
+import type { JsonObject } from '../../../iceberg/json/lossless-json.ts'
+import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
+import { formatIdentifier } from '../../table-identifier.ts'
+import { vendedFiles } from './file-io.ts'
+import { type VendedCredentials, vendedCredentials } from './message.ts'
+
+export interface VendingPort {
+  /** `LoadCredentialsResponse`; undefined if the server does not offer it. */
+  loadCredentials(identifier: TableIdentifier): Promise<JsonObject | undefined>
+  /** `LoadTableResult`, loaded anew. */
+  loadTable(identifier: TableIdentifier): Promise<JsonObject>
+  /** The store properties of the settings, which those of the server override. */
+  readonly own: Readonly<Record<string, string>>
+  readonly roots: readonly string[]
+  /** The files of tables without lent credentials. */
+  readonly io: FileIO
+}
+
+type Loaded = Omit<Table, 'io'>
+
+/** Tables whose files stay open between a load and the response to a commit, which has no credentials. */
+const MAX_TABLES = 1000
+/** Secrets to redact, only as long as a response could repeat them. */
+const MAX_SECRETS = 64
+
+/** The credentials that a catalog lends for tables. They are kept in memory only, and serve only the table they came with. */
+export class Vending {
+  readonly #port: VendingPort
+  readonly #files = new LRUCache<string, { readonly uuid: string; readonly io: FileIO }>({ max: MAX_TABLES })
+  readonly #renewals = new Map<string, Promise<readonly VendedCredentials[]>>()
+  readonly #secrets: string[] = []
+  /** True once the catalog has lent credentials. */
+  #lends = false
+
+  constructor(port: VendingPort) {
+    this.#port = port
+  }
+
+  /** The files of a table that was just loaded or created. */
+  filesOf(table: Loaded, json: JsonObject): FileIO {
+    const lent = this.#remember(vendedCredentials(json, this.#port.own))
+    const name = formatIdentifier(table.identifier)
+    const io = lent.length === 0 ? this.#port.io : this.#open(table, lent)
+    this.#lends ||= lent.length > 0
+    this.#files.set(name, { uuid: table.metadata.tableUuid, io })
+    return io
+  }
+
+  /** The files of a table after a commit, whose response has no credentials. */
+  filesAfterCommit(table: Loaded, json: JsonObject): FileIO {
+    if (vendedCredentials(json, this.#port.own).length > 0) return this.filesOf(table, json)
+    const known = this.#files.get(formatIdentifier(table.identifier))
+    if (known?.uuid === table.metadata.tableUuid) return known.io
+    return this.#lends ? this.#open(table, undefined) : this.#port.io
+  }
+
+  /** Secrets to redact in errors of the catalog. */
+  secrets(): readonly string[] {
+    return this.#secrets
+  }
+
+  #open({ identifier, metadata }: Loaded, lent: readonly VendedCredentials[] | undefined): FileIO {
+    const { io: local, roots } = this.#port
+    if (!isS3Location(metadata.location)) return local
+    return vendedFiles({
+      table: formatIdentifier(identifier),
+      tableLocation: metadata.location,
+      lent,
+      renew: () => this.#renew(identifier, metadata.tableUuid),
+      roots,
+      local,
+    })
+  }
+
+  /** Concurrent callers share one request. */
+  #renew(identifier: TableIdentifier, uuid: string): Promise<readonly VendedCredentials[]> {
+    const key = `${uuid} ${formatIdentifier(identifier)}`
+    const pending = this.#renewals.get(key)
+    if (pending !== undefined) return pending
+    const renewal = this.#ask(identifier, uuid).finally(() => this.#renewals.delete(key))
+    this.#renewals.set(key, renewal)
+    return renewal
+  }
+
+  async #ask(identifier: TableIdentifier, uuid: string): Promise<readonly VendedCredentials[]> {
+    const { own, loadCredentials, loadTable } = this.#port
+    const short = await loadCredentials(identifier)
+    if (short !== undefined) return this.#remember(vendedCredentials(short, own))
+    const json = await loadTable(identifier)
+    const { metadata } = json
+    const found: unknown = typeof metadata === 'object' && metadata !== null && Reflect.get(metadata, 'table-uuid')
+    if (found === uuid) return this.#remember(vendedCredentials(json, own))
+    const message = `Credentials for ${formatIdentifier(identifier)} were not renewed: another table has its name now.`
+    throw new IcebergError('IO_FAILED', message)
+  }
+
+  #remember(lent: readonly VendedCredentials[]): readonly VendedCredentials[] {
+    const secrets = lent.flatMap(({ keys }) => [keys.secretAccessKey, keys.sessionToken ?? ''])
+    this.#secrets.unshift(...secrets.filter((secret) => secret !== '' && !this.#secrets.includes(secret)))
+    this.#secrets.length = Math.min(this.#secrets.length, MAX_SECRETS)
+    return lent
+  }
+}
