@@ -14,6 +14,7 @@ import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput, SideOutput, SideRe
 import type { EngineRunOptions } from './run-options.ts'
 import type { QueryStep, RowCheck, RowCheckResult } from './row-checks.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
+import type { RowGroupCopyResult, RowGroupCopyTask } from './row-group-copy.ts'
 import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
@@ -290,6 +291,11 @@ export type EngineReadiness = 'ready' | 'starting'
 export interface Engine {
   readonly name: string
   rewrite(task: RewriteTask, options?: EngineRunOptions): Promise<RewriteResult>
+  /**
+   * Joins whole Parquet files by copying their row groups byte for byte under a new footer; refuses files that it would have to guess
+   * about. `ROWS_NOT_CONSERVED` when a new file, read back, differs from what was copied.
+   */
+  copyRowGroups(task: RowGroupCopyTask, options?: EngineRunOptions): Promise<RowGroupCopyResult>
   /**
    * Merges position delete files, without rows that delete nothing: of other files, repeated, or behind the end of their file.
    * `ROWS_NOT_CONSERVED` when a reader of the new files would see other rows. `UNSUPPORTED` when it is unclear which file a path

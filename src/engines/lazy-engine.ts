@@ -23,6 +23,7 @@ export function createLazyEngine(name: string, { open, checkLoad }: LazyEngineOp
   return {
     name,
     rewrite: async (task, options) => (await engine()).rewrite(task, options),
+    copyRowGroups: async (task, options) => (await engine()).copyRowGroups(task, options),
     rewritePositionDeletes: async (task, options) => (await engine()).rewritePositionDeletes(task, options),
     convertEqualityDeletes: async (task, options) => (await engine()).convertEqualityDeletes(task, options),
     openRowIndex: async (task, options) => (await engine()).openRowIndex(task, options),

@@ -7,6 +7,7 @@ export function ownedEngine(engine: Engine, owner: string): Engine {
   return {
     name: engine.name,
     rewrite: (task, options) => engine.rewrite(task, owned(options)),
+    copyRowGroups: (task, options) => engine.copyRowGroups(task, owned(options)),
     rewritePositionDeletes: (task, options) => engine.rewritePositionDeletes(task, owned(options)),
     convertEqualityDeletes: (task, options) => engine.convertEqualityDeletes(task, owned(options)),
     openRowIndex: (task, options) => engine.openRowIndex(task, owned(options)),

@@ -23,6 +23,7 @@ import type { EngineProgress, EngineRunOptions } from '../run-options.ts'
 import type { OutputSpec } from '../output-spec.ts'
 import { FairSlots } from '../fair-slots.ts'
 import type { RowIndex, RowIndexTask } from '../row-index.ts'
+import type { RowGroupCopyResult, RowGroupCopyTask } from '../row-group-copy.ts'
 import type { RowMergeTask } from '../engine.ts'
 import type { RowMerge } from '../row-merge.ts'
 import type { QueryComparison } from '../query-comparison.ts'
@@ -55,6 +56,7 @@ import { RowSource } from './scan/row-source.ts'
 import { openInputs } from './scan/inputs.ts'
 import { maxVectorBytes, planWidth } from './session/width.ts'
 import type { ScanInput } from './scan/inputs.ts'
+import { copyRowGroups } from './row-groups/copy-row-groups.ts'
 import { DuckDbRowIndex } from './row-index/row-index.ts'
 import { ScratchFolder } from './session/scratch.ts'
 import { requireWritable } from './session/type-mapping.ts'
@@ -133,6 +135,20 @@ class DuckDbEngine implements Engine {
     return this.#run('maintenance', { ...options, doing: 'rewriting data files' }, (run) =>
       rewriteFiles(run, task, { fields, options }),
     )
+  }
+
+  copyRowGroups(task: RowGroupCopyTask, options: EngineRunOptions = {}): Promise<RowGroupCopyResult> {
+    return this.#run('maintenance', { ...options, doing: 'copying row groups' }, (run) => {
+      const { inputs, verifyBytes } = task
+      const rowsTotal = inputs.reduce((sum, { dataFile }) => sum + dataFile.recordCount, 0)
+      const report = reporter(rowsTotal, options.onProgress)
+      let rows = 0
+      const onRows = (copied: number): void => {
+        rows += copied
+        report((rows / rowsTotal) * (verifyBytes ? WRITING_SHARE : 1))
+      }
+      return copyRowGroups({ run, onRows }, task)
+    })
   }
 
   async rewritePositionDeletes(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
+import { codecOptions } from './codec.ts'
 import { bloomFilterOptions, requireBloomFilters, wantedBloomFilters } from './bloom-filters.ts'
 import type { BloomFilters } from './bloom-filters.ts'
 import type { DuckDbRun, ResultRow } from '../session/session.ts'
@@ -46,8 +47,6 @@ export interface CopyRequest {
   readonly onProgress?: (fraction: number) => void
 }
 
-const CODEC_PROPERTY = 'write.parquet.compression-codec'
-const LEVEL_PROPERTY = 'write.parquet.compression-level'
 const PAGE_VERSION_PROPERTY = 'write.parquet.page-version'
 const ROW_GROUP_PROPERTY = 'write.parquet.row-group-size-bytes'
 const DEFAULT_ROW_GROUP_BYTES = 128 * 1_048_576
@@ -63,18 +62,6 @@ const WIDE_ROW_BYTES = 8192
 const MAX_DICTIONARY_BYTES = 4 * 1_048_576
 /** Part of a thread's memory for the row group that it collects; reading, encoding and compressing need the rest. */
 const WIDE_SHARE = 1 / 8
-
-/** Iceberg's names of codecs, and DuckDB's. */
-const CODECS: Readonly<Record<string, string>> = {
-  zstd: 'zstd',
-  gzip: 'gzip',
-  snappy: 'snappy',
-  lz4: 'lz4_raw',
-  lz4_raw: 'lz4_raw',
-  brotli: 'brotli',
-  uncompressed: 'uncompressed',
-  none: 'uncompressed',
-}
 
 /**
  * Writes rows as Parquet files with field ids into a new folder of the run, and returns what was written. Files
@@ -176,22 +163,6 @@ function partitionColumn(taken: readonly string[]): string {
   let name = 'partition'
   while (taken.some((other) => other.toLowerCase() === name)) name = `${name}_`
   return name
-}
-
-function codecOptions(properties: Readonly<Record<string, string>>): string[] {
-  const name = properties[CODEC_PROPERTY]?.toLowerCase() ?? 'zstd'
-  const codec = CODECS[name]
-  if (codec === undefined) {
-    throw new IcebergError(
-      'UNSUPPORTED',
-      `table property ${CODEC_PROPERTY} is ${name}; the embedded engine writes ${Object.keys(CODECS).join(', ')}`,
-    )
-  }
-  const options = [`COMPRESSION ${codec}`]
-  const level = Number(properties[LEVEL_PROPERTY] ?? 1)
-  if (codec === 'zstd')
-    options.push(`COMPRESSION_LEVEL ${Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1}`)
-  return options
 }
 
 /**

@@ -1,0 +1,232 @@
+import { join } from 'node:path'
+
+import { mapBounded } from '../../../lib/bounded-map.ts'
+import { plural } from '../../../lib/text.ts'
+import { isIcebergError } from '../../../iceberg/errors.ts'
+import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
+import type { NestedField } from '../../../iceberg/schema/types.ts'
+import type { RewriteResult } from '../../engine.ts'
+import type { RowGroupCopyResult, RowGroupCopyTask } from '../../row-group-copy.ts'
+
+import type { DuckDbRun } from '../session/session.ts'
+import { wantedBloomFilters } from '../write/bloom-filters.ts'
+import { codecNumber } from '../write/codec.ts'
+import { metricsModes } from '../write/metrics-config.ts'
+import { readFooters } from '../write/output-files.ts'
+import { leafColumns } from '../write/output-layout.ts'
+import { leafIds } from './file-columns.ts'
+import { joinFiles } from './join-files.ts'
+import type { JoinedFile } from './join-files.ts'
+import { requireJoinable } from './joined-footer.ts'
+import { joinedMetrics } from './joined-metrics.ts'
+import { NotCopyableError } from './not-copyable-error.ts'
+import { readStoredFooter } from './stored-footer.ts'
+import type { StoredChunk, StoredFooter } from './stored-footer.ts'
+import { verifyCopiedBytes, verifyJoinedFooter } from './verify-joined.ts'
+
+/** Footers that are read at the same time. */
+const FOOTERS_AT_ONCE = 8
+
+/** Errors that say something about one of the files, so that an ordinary rewrite decides about it. */
+const ABOUT_FILES = ['CORRUPT_FILE', 'UNSUPPORTED'] as const
+
+export interface CopyContext {
+  readonly run: DuckDbRun
+  readonly onRows?: (rows: number) => void
+}
+
+/**
+ * Joins whole data files: their row groups are copied into few new files, of which the pages are not decoded. All files are written and
+ * checked on this machine before the first one is moved to its place. A copy that fails or is refused leaves no file behind.
+ */
+export async function copyRowGroups(context: CopyContext, task: RowGroupCopyTask): Promise<RowGroupCopyResult> {
+  try {
+    return { kind: 'copied', result: await copyFiles(context, task) }
+  } catch (error) {
+    const isAboutFile = error instanceof NotCopyableError || ABOUT_FILES.some((code) => isIcebergError(error, code))
+    if (isAboutFile && error instanceof Error) return { kind: 'refused', reason: error.message }
+    throw error
+  }
+}
+
+/** A new file on this machine, and what it replaces. */
+interface Joined {
+  readonly file: JoinedFile
+  readonly entries: readonly DataFile[]
+  readonly footers: readonly StoredFooter[]
+}
+
+async function copyFiles(context: CopyContext, task: RowGroupCopyTask): Promise<RewriteResult> {
+  const { run } = context
+  const footers = await mapBounded(task.inputs, FOOTERS_AT_ONCE, async ({ dataFile }) => {
+    run.check()
+    return readStoredFooter(task.io, dataFile.filePath)
+  })
+  const ids = requireCopyable(footers, task)
+  const bins = fileBins(footers, task)
+  const joined: Joined[] = []
+  for (const [at, inputs] of bins.entries()) {
+    const parts = inputs.flatMap((input) => footers[input] ?? [])
+    const entries = inputs.flatMap((input) => task.inputs[input]?.dataFile ?? [])
+    const path = join(run.folder, `joined${at}.parquet`)
+    const file = await joinFiles(parts, { ...context, io: task.io, path, check: () => run.check() })
+    joined.push({ file, entries, footers: parts })
+  }
+  await requireReadable(run, joined)
+  return placeJoined(run, task, { joined, ids })
+}
+
+/** Field ids of the leaves, after all checks that need no page. */
+function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTask): readonly number[] {
+  const { metadata, output, minRowGroupBytes } = task
+  const [first] = footers
+  if (first === undefined) throw new NotCopyableError('there are no files')
+  for (const [at, { rowCount }] of footers.entries()) {
+    if (rowCount !== task.inputs[at]?.dataFile.recordCount) {
+      throw new NotCopyableError('a file has another number of rows than its manifest says')
+    }
+  }
+  requireJoinable(footers)
+  const sources = metadata.partitionSpecs.flatMap(({ fields }) => fields.map(({ sourceId }) => sourceId))
+  const ids = leafIds(first, outputFields(task), new Set([...sources, ROW_ID.id, LAST_UPDATED.id]))
+  const codec = codecNumber(output.properties)
+  const filters = wantedBloomFilters(output.schema.fields, output.properties)
+  const filtered = new Set([...(filters?.columns.values() ?? [])].map(({ field }) => field.id))
+  for (const { bytes, chunks } of footers.flatMap(({ rowGroups }) => rowGroups)) {
+    if (bytes < minRowGroupBytes) throw new NotCopyableError(`a row group has only ${plural(bytes, 'byte')}`)
+    if (chunks.length !== ids.length) throw new NotCopyableError('a row group does not have one chunk for each column')
+    for (const [leaf, chunk] of chunks.entries()) {
+      requireChunk(chunk, { id: ids[leaf] ?? 0, codec, isFiltered: filtered.has(ids[leaf] ?? 0) })
+    }
+  }
+  return ids
+}
+
+function requireChunk(
+  chunk: StoredChunk,
+  { id, codec, isFiltered }: { readonly id: number; readonly codec: number | undefined; readonly isFiltered: boolean },
+): void {
+  if (chunk.codec !== codec) throw new NotCopyableError('a file has another codec than the table asks for')
+  const isLineage = id === ROW_ID.id || id === LAST_UPDATED.id
+  // a row without a stored id has the one that its place in its file gives it
+  if (isLineage && chunk.nulls !== 0) throw new NotCopyableError('a file does not store the row ids of all its rows')
+  const hasValues = chunk.nulls === undefined || chunk.nulls < chunk.values
+  if (isFiltered && hasValues && chunk.bloomFilter === undefined) {
+    throw new NotCopyableError('a file has no Bloom filter for a column for which the table asks for one')
+  }
+}
+
+/** The columns of new files, row lineage included. */
+function outputFields({ output: { schema, formatVersion } }: RowGroupCopyTask): readonly NestedField[] {
+  return formatVersion === 3 ? [...schema.fields, ROW_ID, LAST_UPDATED] : schema.fields
+}
+
+/**
+ * Which inputs go into which new file: in their order, so that each new file is near its share of the bytes. Refused when a new file would be
+ * so small or so large that the next compaction would take it again.
+ */
+function fileBins(footers: readonly StoredFooter[], { outputFiles, fileSizes }: RowGroupCopyTask): readonly number[][] {
+  const total = footers.reduce((sum, { fileSize }) => sum + fileSize, 0)
+  const bins: number[][] = Array.from({ length: Math.max(1, outputFiles) }, () => [])
+  const sizes = bins.map(() => 0)
+  let before = 0
+  for (const [at, { fileSize }] of footers.entries()) {
+    const bin = Math.min(bins.length - 1, Math.floor(((before + fileSize / 2) / total) * bins.length))
+    bins[bin]?.push(at)
+    sizes[bin] = (sizes[bin] ?? 0) + fileSize
+    before += fileSize
+  }
+  const isRight = (size: number): boolean => size <= fileSizes.max && (bins.length === 1 || size >= fileSizes.min)
+  if (!sizes.every(isRight)) throw new NotCopyableError('whole files do not add up to files of the wanted size')
+  return bins
+}
+
+/** The engine reads the new footers too, on its own; files that it cannot read are for the rewrite to judge. */
+async function requireReadable(run: DuckDbRun, joined: readonly Joined[]): Promise<void> {
+  const paths = joined.map(({ file }) => file.path)
+  const found = await readFooters(run, paths).catch((error: unknown) => {
+    throw isIcebergError(error, 'ENGINE_FAILED') ? new NotCopyableError(error.message) : error
+  })
+  for (const { file } of joined) {
+    const footer = found.get(file.path)
+    const isSame = footer?.rowCount === rowsOf(file) && splitOffsets(file).join() === footer.splitOffsets.join()
+    if (!isSame) throw new NotCopyableError('the engine reads another footer than the one that was written')
+  }
+}
+
+function rowsOf({ rowGroups }: JoinedFile): number {
+  return rowGroups.reduce((sum, { source }) => sum + source.rows, 0)
+}
+
+function splitOffsets({ rowGroups }: JoinedFile): readonly number[] {
+  return rowGroups.map(({ chunks }) => Math.min(...chunks.map(({ pages }) => pages.start)))
+}
+
+async function placeJoined(
+  run: DuckDbRun,
+  task: RowGroupCopyTask,
+  { joined, ids }: { readonly joined: readonly Joined[]; readonly ids: readonly number[] },
+): Promise<RewriteResult> {
+  const { io, output, partition, verifyBytes } = task
+  const describe = describer(task, ids)
+  const placed: DataFile[] = []
+  let milliseconds = 0
+  try {
+    for (const [at, { file, entries, footers }] of joined.entries()) {
+      run.check()
+      const location = output.newDataLocation(partition, at)
+      await io.moveIn(file.path, location)
+      placed.push(describe(file, { entries, location }))
+      const check = { io, location, check: () => run.check() }
+      await verifyJoinedFooter(footers, file, check)
+      if (!verifyBytes) continue
+      const startedAt = performance.now()
+      await verifyCopiedBytes(file, check)
+      milliseconds += performance.now() - startedAt
+    }
+  } catch (error) {
+    await deleteFrom(
+      io,
+      placed.map(({ filePath }) => filePath),
+    )
+    throw error
+  }
+  const rows = (files: readonly DataFile[]): number => files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+  const result = {
+    files: placed,
+    rowsRead: rows(task.inputs.map(({ dataFile }) => dataFile)),
+    rowsDeleted: 0,
+    rowsWritten: rows(placed),
+  }
+  if (!verifyBytes) return result
+  const columns = outputFields(task).map(({ name }) => name)
+  return { ...result, values: { isEqual: true, columns, differing: [], milliseconds: Math.round(milliseconds) } }
+}
+
+function describer(task: RowGroupCopyTask, ids: readonly number[]) {
+  const { output, partition } = task
+  const leaves = leafColumns(outputFields(task))
+  const modes = metricsModes(leaves, output.properties, new Set())
+  return (
+    file: JoinedFile,
+    { entries, location }: { readonly entries: readonly DataFile[]; readonly location: string },
+  ): DataFile => {
+    const chunks = new Map(
+      ids.map((id, leaf) => [id, file.rowGroups.flatMap(({ source }) => source.chunks[leaf] ?? [])] as const),
+    )
+    return {
+      content: 'data',
+      filePath: location,
+      fileFormat: 'parquet',
+      specId: output.partitionSpec.specId,
+      partition,
+      recordCount: rowsOf(file),
+      fileSizeInBytes: file.sizeBytes,
+      ...joinedMetrics({ entries, chunks, leaves, modes }),
+      splitOffsets: splitOffsets(file),
+      sortOrderId: 0,
+    }
+  }
+}

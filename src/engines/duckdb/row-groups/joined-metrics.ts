@@ -1,0 +1,128 @@
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import { isNested } from '../../../iceberg/schema/types.ts'
+import type { PrimitiveType, Value } from '../../../iceberg/schema/types.ts'
+import {
+  compareValues,
+  truncateLower,
+  truncateUpper,
+  valueFromBytes,
+  valueToBytes,
+} from '../../../iceberg/values/values.ts'
+
+import type { FileMetrics } from '../write/file-metrics.ts'
+import type { MetricsMode } from '../write/metrics-config.ts'
+import type { LeafColumn } from '../write/output-layout.ts'
+import type { StoredChunk } from './stored-footer.ts'
+
+/** What is known about a joined file. */
+export interface JoinedContent {
+  /** Manifest entries of the replaced files, with all metrics that they have. */
+  readonly entries: readonly DataFile[]
+  /** Column chunks of the new file by field id. */
+  readonly chunks: ReadonlyMap<number, readonly StoredChunk[]>
+  readonly leaves: readonly LeafColumn[]
+  readonly modes: ReadonlyMap<number, MetricsMode>
+}
+
+/**
+ * The metrics of a joined file: sizes and value counts from the footers, the others from the manifest entries of the replaced files. A count
+ * or a bound is present only if every file has one, or has no value that it could be about.
+ */
+export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent): FileMetrics {
+  const columnSizes = new Map<number, number>()
+  const valueCounts = new Map<number, number>()
+  const nullValueCounts = new Map<number, number>()
+  const nanValueCounts = new Map<number, number>()
+  const lowerBounds = new Map<number, Uint8Array>()
+  const upperBounds = new Map<number, Uint8Array>()
+  const withRows = entries.filter(({ recordCount }) => recordCount > 0)
+  for (const { field, isRepeated } of leaves) {
+    const { id, type } = field
+    const stored = chunks.get(id)
+    const mode = modes.get(id) ?? { kind: 'none' }
+    if (stored === undefined || isNested(type)) continue
+    columnSizes.set(id, total(stored, ({ pages }) => pages.end - pages.start) ?? 0)
+    if (mode.kind === 'none' || isRepeated) continue
+    put(
+      valueCounts,
+      id,
+      total(stored, ({ values }) => values),
+    )
+    put(
+      nullValueCounts,
+      id,
+      total(stored, ({ nulls }) => nulls) ?? total(withRows, ({ nullValueCounts: nulls }) => nulls?.get(id)),
+    )
+    put(
+      nanValueCounts,
+      id,
+      total(withRows, ({ nanValueCounts: nans }) => nans?.get(id)),
+    )
+    if (mode.kind === 'counts' || !HAS_AGREED_ORDER(type)) continue
+    const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
+    const lower = extreme(withRows, { id, type, side: 'lower' })
+    const upper = extreme(withRows, { id, type, side: 'upper' })
+    const cut = upper === undefined ? undefined : truncateUpper(type, upper, length)
+    if (lower !== undefined) lowerBounds.set(id, valueToBytes(type, truncateLower(type, lower, length)))
+    if (cut !== undefined) upperBounds.set(id, valueToBytes(type, cut))
+  }
+  return { columnSizes, valueCounts, nullValueCounts, nanValueCounts, lowerBounds, upperBounds }
+}
+
+/** As in files that are written: readers order uuids in different ways. */
+const HAS_AGREED_ORDER = ({ kind }: PrimitiveType): boolean => kind !== 'uuid'
+
+/** The sum over all items; undefined when one has no number. */
+function total<T>(items: readonly T[], count: (item: T) => number | undefined): number | undefined {
+  let sum = 0
+  for (const item of items) {
+    const own = count(item)
+    if (own === undefined) return undefined
+    sum += own
+  }
+  return sum
+}
+
+function put(counts: Map<number, number>, id: number, count: number | undefined): void {
+  if (count !== undefined) counts.set(id, count)
+}
+
+interface BoundOf {
+  readonly id: number
+  readonly type: PrimitiveType
+  readonly side: 'lower' | 'upper'
+}
+
+/** The least lower or greatest upper bound; undefined when a file has values and no such bound. */
+function extreme(entries: readonly DataFile[], { id, type, side }: BoundOf): Value | undefined {
+  let found: Value | undefined
+  for (const entry of entries) {
+    const bytes = (side === 'lower' ? entry.lowerBounds : entry.upperBounds)?.get(id)
+    if (bytes === undefined) {
+      if (hasNoOrderedValue(entry, id)) continue
+      return undefined
+    }
+    const value = readBound(type, bytes)
+    if (value === undefined) return undefined
+    const isFurther =
+      found === undefined || Math.sign(compareValues(type, value, found)) === (side === 'lower' ? -1 : 1)
+    if (isFurther) found = value
+  }
+  return found
+}
+
+/** Whether all values are null or NaN by the entry's counts. */
+function hasNoOrderedValue({ valueCounts, nullValueCounts, nanValueCounts }: DataFile, id: number): boolean {
+  const values = valueCounts?.get(id)
+  const nulls = nullValueCounts?.get(id)
+  return values !== undefined && nulls !== undefined && nulls + (nanValueCounts?.get(id) ?? 0) === values
+}
+
+function readBound(type: PrimitiveType, bytes: Uint8Array): Value | undefined {
+  try {
+    const value = valueFromBytes(type, bytes)
+    return Number.isNaN(value) ? undefined : value
+  } catch {
+    return undefined // a bound that cannot be read is as good as none
+  }
+}

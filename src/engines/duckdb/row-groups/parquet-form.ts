@@ -1,0 +1,100 @@
+import type { PrimitiveType } from '../../../iceberg/schema/types.ts'
+
+import { readInteger, readStored } from '../parquet/compact-struct.ts'
+import type { StoredStruct } from '../parquet/compact-struct.ts'
+
+/** Physical types of parquet.thrift by their numbers. */
+const PHYSICAL = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY', 'FIXED'] as const
+/** What the members of `LogicalType` without parameters mean. */
+const LOGICAL: Readonly<Record<number, string>> = { 1: 'STRING', 2: 'MAP', 3: 'LIST', 6: 'DATE', 14: 'UUID' }
+/** Members of `TimeUnit`. */
+const UNITS: Readonly<Record<number, string>> = { 1: 'MILLIS', 2: 'MICROS', 3: 'NANOS' }
+/** Members of `ConvertedType` that have one meaning; those of times do not say if they are in UTC. */
+const CONVERTED: Readonly<Record<number, string>> = {
+  0: 'STRING',
+  1: 'MAP',
+  3: 'LIST',
+  6: 'DATE',
+  17: 'INT(32)',
+  18: 'INT(64)',
+}
+const DECIMAL = 5
+
+/**
+ * The form of a schema element as a text, such as `INT64 TIMESTAMP(UTC,MICROS)`, `FIXED(16) UUID` or ` LIST` for a group. A meaning
+ * that no Iceberg type has gets a text that equals no other form.
+ */
+export function storedForm(element: StoredStruct, location: string): string {
+  const type = readInteger(element.get(1), location)
+  const length = readInteger(element.get(2), location)
+  const physical = type === undefined ? '' : type === 7 ? `FIXED(${length})` : (PHYSICAL[type] ?? `type ${type}`)
+  const meaning = meaningOf(element, location)
+  return meaning === undefined ? physical : `${physical} ${meaning}`
+}
+
+/** The forms in which a file may hold an Iceberg type without being rewritten (Iceberg spec, Appendix A); none for other types. */
+export function formsOfType(type: PrimitiveType): readonly string[] {
+  switch (type.kind) {
+    case 'boolean':
+    case 'float':
+    case 'double':
+      return [type.kind.toUpperCase()]
+    case 'int':
+      return ['INT32', 'INT32 INT(32)']
+    case 'long':
+      return ['INT64', 'INT64 INT(64)']
+    case 'date':
+      return ['INT32 DATE']
+    case 'time':
+      return ['INT64 TIME(LOCAL,MICROS)', 'INT64 TIME(UTC,MICROS)']
+    case 'timestamp':
+      return ['INT64 TIMESTAMP(LOCAL,MICROS)']
+    case 'timestamptz':
+      return ['INT64 TIMESTAMP(UTC,MICROS)']
+    case 'timestamp_ns':
+      return ['INT64 TIMESTAMP(LOCAL,NANOS)']
+    case 'timestamptz_ns':
+      return ['INT64 TIMESTAMP(UTC,NANOS)']
+    case 'string':
+      return ['BYTE_ARRAY STRING']
+    case 'binary':
+      return ['BYTE_ARRAY']
+    case 'uuid':
+      return ['FIXED(16) UUID']
+    case 'fixed':
+      return [`FIXED(${type.length})`]
+    case 'decimal':
+      return decimalForms(type.precision, type.scale)
+    default:
+      return []
+  }
+}
+
+function decimalForms(precision: number, scale: number): readonly string[] {
+  const meaning = `DECIMAL(${precision},${scale})`
+  const lengths = Array.from({ length: 16 }, (_, at) => `FIXED(${at + 1}) ${meaning}`)
+  return [...(precision <= 9 ? [`INT32 ${meaning}`] : []), ...(precision <= 18 ? [`INT64 ${meaning}`] : []), ...lengths]
+}
+
+function meaningOf(element: StoredStruct, location: string): string | undefined {
+  const logical = element.get(10)
+  if (logical !== undefined) return logicalMeaning(readStored(logical.bytes, location), location)
+  const converted = readInteger(element.get(6), location)
+  if (converted === undefined) return undefined
+  if (converted !== DECIMAL) return CONVERTED[converted] ?? `converted ${converted}`
+  return `DECIMAL(${readInteger(element.get(8), location)},${readInteger(element.get(7), location) ?? 0})`
+}
+
+function logicalMeaning(union: StoredStruct, location: string): string {
+  const [[kind, member] = [0, undefined]] = union
+  const parameters = member === undefined ? new Map() : readStored(member.bytes, location)
+  const integer = (id: number): number | undefined => readInteger(parameters.get(id), location)
+  if (kind === 5) return `DECIMAL(${integer(2)},${integer(1) ?? 0})`
+  if (kind === 7 || kind === 8) {
+    const [unit = 0] = readStored(parameters.get(2)?.bytes ?? Uint8Array.of(0), location).keys()
+    return `${kind === 7 ? 'TIME' : 'TIMESTAMP'}(${parameters.get(1)?.type === 1 ? 'UTC' : 'LOCAL'},${UNITS[unit]})`
+  }
+  // bit widths are single bytes, and a boolean is its type
+  if (kind === 10) return `${parameters.get(2)?.type === 1 ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
+  return LOGICAL[kind] ?? `logical ${kind}`
+}
