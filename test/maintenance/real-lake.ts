@@ -265,6 +265,23 @@ export class RealLake {
     })
   }
 
+  /** The `_row_id` of each row by the row's id: stored, or the first row id of its file plus its position. */
+  async rowIds(): Promise<ReadonlyMap<number, number | undefined>> {
+    const { duck } = this.shop
+    const ids = new Map<number, number | undefined>()
+    for (const { dataFile } of await planFiles(await this.load())) {
+      const path = pathOf(dataFile)
+      const columns = (await duck.runAndReadAll(`SELECT name FROM parquet_schema('${path}')`)).getRows().flat()
+      const stored = columns.includes('_row_id') ? '_row_id' : 'NULL'
+      const query = `SELECT id, ${stored}, file_row_number FROM read_parquet('${path}', file_row_number = true)`
+      for (const [id, rowId, position] of (await duck.runAndReadAll(query)).getRows()) {
+        const inherited = dataFile.firstRowId === undefined ? undefined : dataFile.firstRowId + Number(position)
+        ids.set(Number(id), rowId === null ? inherited : Number(rowId))
+      }
+    }
+    return ids
+  }
+
   /** Ids and positions of all rows of a data file, deleted ones too. */
   async positions(task: Pick<FileScanTask, 'dataFile'>): Promise<{ id: number; pos: number }[]> {
     const reader = await this.shop.duck.runAndReadAll(

@@ -84,6 +84,12 @@ export const fields = {
   max_files_to_rewrite: 'Max files to rewrite',
   max_bytes_to_rewrite: 'Max size to rewrite',
   max_bytes_to_rewriteHint: 'With Sort, Z-order and Hilbert, the files that overlap most come first.',
+  method: 'Method',
+  methodHint:
+    'Copying keeps row groups byte for byte and is much faster. Automatic copies where later reads do not become slower, and rewrites the rest.',
+  methods: { '': 'Automatic', rewrite: 'Rewrite all rows', copy: 'Copy row groups only' },
+  min_row_group_size_bytes: 'Copy row groups of at least',
+  min_row_group_size_bytesHint: 'Files with smaller row groups are rewritten. Sort, Z-order and Hilbert never copy.',
   verify: 'Verification',
   verifyHint:
     'Automatic compares values before the commit. On Spark, rows are counted after the commit. Value verification is not available on Spark.',
@@ -147,6 +153,8 @@ export const verified: Readonly<Record<string, string>> = {
 export const details = {
   rewritten_data_files_count: 'Data files rewritten',
   added_data_files_count: 'Data files written',
+  copied_data_files_count: 'Data files copied without rewriting',
+  copied_bytes_count: 'Bytes copied',
   rewritten_bytes_count: 'Bytes read',
   added_bytes_count: 'Bytes written',
   removed_delete_files_count: 'Delete files removed',

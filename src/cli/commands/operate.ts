@@ -46,6 +46,8 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
   sort_order: text('ORDER', 'sort rows, such as "customer ASC"'),
   columns: list('COLUMN,COLUMN', 'columns of zorder and hilbert; default: those of lockhouse.cluster-by'),
   where: text('CONDITION', 'files that may have such rows, such as "started_at >= \'2026-03-01\'"'),
+  method: choice('METHOD', 'auto (default), rewrite, or copy row groups unchanged', 'method'),
+  min_row_group_size_bytes: number('BYTES', 'smaller row groups are rewritten (default 8 MiB)'),
   target_file_size_bytes: number('BYTES', 'size of the new files'),
   min_file_size_bytes: number('BYTES', 'smaller files are rewritten'),
   max_file_size_bytes: number('BYTES', 'larger files are rewritten'),

@@ -58,6 +58,8 @@ export const OPERATIONS = {
         'delete_ratio_threshold',
         'max_files_to_rewrite',
         'max_bytes_to_rewrite',
+        'method',
+        'min_row_group_size_bytes',
         'verify',
         'on_conflict',
         'rewrite_all',

@@ -72,7 +72,7 @@ export async function planFiles(table: Table, options: PlanFilesOptions = {}): P
  */
 export async function* planFilesInSteps(
   table: Table,
-  options: Pick<PlanFilesOptions, 'snapshotId' | 'maxFiles' | 'signal'> = {},
+  options: Pick<PlanFilesOptions, 'snapshotId' | 'maxFiles' | 'signal' | 'metrics'> = {},
 ): AsyncGenerator<readonly FileScanTask[]> {
   const snapshot = snapshotToRead(table, options.snapshotId)
   if (snapshot === undefined) return

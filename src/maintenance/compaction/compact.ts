@@ -149,9 +149,7 @@ async function runRound(run: CompactionRun, start: Table, groups: readonly Compa
     sortOrder: plan.sortOrder,
     clustering: plan.clustering,
     fileNamePrefix,
-    concurrency: plan.options.maxConcurrentFileGroupRewrites,
-    verify: plan.options.verify,
-    tolerateFailures: plan.options.partialProgress,
+    options: plan.options,
     ...(input.signal === undefined ? {} : { signal: input.signal }),
     onGroupProgress: (group, progress) => meter.groupProgress(group, progress),
     onGroupDone: (group) => meter.groupDone(group),
@@ -284,7 +282,9 @@ async function replan(
   const { options } = run.plan
   const tasks = await planFiles(table, { metrics: metricColumns(metadata, options) })
   const remaining = tasks.filter((task) => wanted.has(task.dataFile.filePath))
-  return planCompaction({ metadata, tasks: remaining, options }).groups
+  const { groups, skipped } = planCompaction({ metadata, tasks: remaining, options })
+  run.tally.skipped(skipped)
+  return groups
 }
 
 async function reload(run: CompactionRun): Promise<Table> {

@@ -1,5 +1,5 @@
-import type { Clustering, Engine, ValueComparison } from '../../engines/engine.ts'
-import type { EngineProgress } from '../../engines/run-options.ts'
+import type { Clustering, Engine, RewriteResult, ValueComparison } from '../../engines/engine.ts'
+import type { EngineProgress, EngineRunOptions } from '../../engines/run-options.ts'
 import type { OutputSpec } from '../../engines/output-spec.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
@@ -9,11 +9,13 @@ import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import { partitionKey, partitionPath, partitionType } from '../../iceberg/partitioning/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
 import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import type { PrimitiveType } from '../../iceberg/schema/types.ts'
 
-import type { Verification } from './options.ts'
+import type { CompactionOptions } from './options.ts'
+import { copyGroup, measureInputs } from './group-copy.ts'
 import type { CompactionGroup } from './planner.ts'
 import { deleteFiles } from '../file-deletion.ts'
 import { checkRowConservation, checkValues } from './row-conservation.ts'
@@ -24,6 +26,8 @@ export interface RewrittenGroup {
   readonly group: CompactionGroup
   readonly added: readonly DataFile[]
   readonly rows: RowCounts
+  /** Whether row groups were copied. */
+  readonly isCopied: boolean
   /** What was compared by value; undefined when rows were only counted. */
   readonly values?: ValueComparison
 }
@@ -37,11 +41,8 @@ export interface RewriteGroupsInput {
   readonly clustering?: Clustering | undefined
   /** Prefix of the name of every new file, followed by `-`, so that files left by a crash can be found. */
   readonly fileNamePrefix: string
-  readonly concurrency: number
-  /** What is verified for each group before it may be committed. */
-  readonly verify: Verification
-  /** Whether the other groups continue when one fails; then the failures are returned. */
-  readonly tolerateFailures: boolean
+  /** With `partialProgress`, the other groups continue when one fails; then the failures are returned. */
+  readonly options: CompactionOptions
   readonly signal?: AbortSignal
   readonly onGroupProgress?: (group: CompactionGroup, progress: EngineProgress) => void
   readonly onGroupDone?: (group: CompactionGroup) => void
@@ -66,14 +67,18 @@ export async function rewriteGroups(input: RewriteGroupsInput): Promise<RewriteG
   const failed: GroupFailure[] = []
   const stop = new AbortController()
   const signal = input.signal === undefined ? stop.signal : AbortSignal.any([input.signal, stop.signal])
+  const { maxConcurrentFileGroupRewrites, partialProgress } = input.options
+  const measured = await measureInputs(input.table, input.groups, input.signal)
   try {
-    await mapBounded(input.groups, input.concurrency, async (group) => {
+    await mapBounded(input.groups, maxConcurrentFileGroupRewrites, async (group) => {
       try {
         throwIfCancelled(signal)
-        rewritten.push(await rewriteGroup(input, group, signal))
+        const outcome = await makeGroup({ ...input, measured, signal }, group)
+        if ('error' in outcome) failed.push(outcome)
+        else rewritten.push(outcome)
         input.onGroupDone?.(group)
       } catch (error) {
-        if (!input.tolerateFailures || isIcebergError(error, 'CANCELLED')) {
+        if (!partialProgress || isIcebergError(error, 'CANCELLED')) {
           stop.abort()
           throw error
         }
@@ -95,28 +100,52 @@ export async function discardRewritten(table: Table, rewritten: readonly Rewritt
   )
 }
 
-async function rewriteGroup(
-  input: RewriteGroupsInput,
-  group: CompactionGroup,
-  signal: AbortSignal,
-): Promise<RewrittenGroup> {
-  const { engine, table, sortOrder, clustering } = input
-  const result = await engine.rewrite(
+interface GroupRun extends Omit<RewriteGroupsInput, 'signal'> {
+  /** The inputs of the groups to copy with all their metrics, by path. */
+  readonly measured: ReadonlyMap<string, FileScanTask>
+  readonly signal: AbortSignal
+}
+
+/** Copies the row groups of a group where that is possible, and rewrites the group otherwise, unless only copies were asked for. */
+async function makeGroup(run: GroupRun, group: CompactionGroup): Promise<RewrittenGroup | GroupFailure> {
+  const { engine, table, options, measured } = run
+  const output = outputSpec(run, group)
+  const copy = await copyGroup({ engine, table, group, output, options, measured }, runOptions(run, group))
+  if (copy.kind === 'copied') return prove(run, group, { result: copy.result, isCopied: true })
+  if (options.method === 'copy') return { group, error: new IcebergError('UNSUPPORTED', `not copied: ${copy.reason}`) }
+  return prove(run, group, { result: await rewriteRows(run, group, output), isCopied: false })
+}
+
+function runOptions({ signal, onGroupProgress }: GroupRun, group: CompactionGroup): EngineRunOptions {
+  return { signal, onProgress: (progress) => onGroupProgress?.(group, progress) }
+}
+
+function rewriteRows(run: GroupRun, group: CompactionGroup, output: OutputSpec): Promise<RewriteResult> {
+  const { engine, table, sortOrder, clustering, options } = run
+  return engine.rewrite(
     {
       io: table.io,
       metadata: table.metadata,
       inputs: group.inputs,
       ...(group.partition === undefined ? {} : { partition: group.partition }),
-      output: outputSpec(input, group),
+      output,
       ...(sortOrder === undefined ? {} : { sortOrder }),
       ...(clustering === undefined ? {} : { clustering }),
-      verifyValues: input.verify === 'values',
+      verifyValues: options.verify === 'values',
     },
-    { signal, onProgress: (progress) => input.onGroupProgress?.(group, progress) },
+    runOptions(run, group),
   )
+}
+
+/** Checks what an engine wrote; new files that fail a check are deleted. */
+async function prove(
+  { table, sortOrder, options }: GroupRun,
+  group: CompactionGroup,
+  { result, isCopied }: { readonly result: RewriteResult; readonly isCopied: boolean },
+): Promise<RewrittenGroup> {
   try {
     checkRowConservation(group.inputs, result)
-    if (input.verify === 'values' && group.inputs.length > 0) checkValues(result)
+    if (options.verify === 'values' && group.inputs.length > 0) checkValues(result)
     await checkNewFiles(table, group, result.files)
   } catch (error) {
     await deleteFiles(
@@ -127,10 +156,11 @@ async function rewriteGroup(
   }
   const { rowsRead, rowsDeleted, rowsWritten, values } = result
   const added = sortOrder === undefined ? result.files : result.files.map((file) => withSortOrder(file, sortOrder))
-  return { group, added, rows: { rowsRead, rowsDeleted, rowsWritten }, ...(values === undefined ? {} : { values }) }
+  const rows = { rowsRead, rowsDeleted, rowsWritten }
+  return { group, added, rows, isCopied, ...(values === undefined ? {} : { values }) }
 }
 
-function outputSpec({ table, fileNamePrefix }: RewriteGroupsInput, group: CompactionGroup): OutputSpec {
+function outputSpec({ table, fileNamePrefix }: GroupRun, group: CompactionGroup): OutputSpec {
   const { metadata } = table
   const spec = currentSpec(metadata)
   const types = partitionType(spec, metadata.schemas)

@@ -13,8 +13,21 @@ export type Verification = 'values' | 'counts'
  */
 export type ConflictHandling = 'carry_over' | 'fail'
 
+/**
+ * How rows get into new files: `copy` copies row groups byte for byte, `rewrite` reads and writes rows. `auto` copies where later reads do
+ * not become slower, and rewrites the rest.
+ */
+export type CompactionMethod = (typeof METHODS)[number]
+const METHODS = ['auto', 'rewrite', 'copy'] as const
+
+/** Smaller row groups make later reads slower than rewritten ones (docs/adr/0020-row-group-copy.md). */
+const DEFAULT_MIN_ROW_GROUP_BYTES = 8 * 1_048_576
+
 /** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
 export interface CompactionOptions {
+  readonly method: CompactionMethod
+  /** Smaller row groups are not copied. */
+  readonly minRowGroupSizeBytes: number
   readonly strategy: Strategy
   /** Text such as `a ASC NULLS FIRST, b`; undefined with strategy `sort`: the table's own order. */
   readonly sortOrder?: string
@@ -75,6 +88,8 @@ export function parseCompactionOptions(
   const maxFilesToRewrite = readInteger(request, 'max_files_to_rewrite', { min: 1 })
   const maxBytesToRewrite = readInteger(request, 'max_bytes_to_rewrite', { min: 1 })
   return {
+    method: readMethod(request),
+    minRowGroupSizeBytes: readInteger(request, 'min_row_group_size_bytes', { min: 0 }) ?? DEFAULT_MIN_ROW_GROUP_BYTES,
     ...readStrategy(request, properties),
     ...optional('where', readText(request, 'where')),
     ...readSizes(request, properties),
@@ -168,6 +183,16 @@ function readNames(request: Request, field: string): readonly string[] | undefin
   const isList = Array.isArray(value) && value.length > 0
   if (isList && value.every((name): name is string => typeof name === 'string' && name !== '')) return value
   throw invalid(field, 'must be a list of at least one column name')
+}
+
+function readMethod(request: Request): CompactionMethod {
+  const method = METHODS.find((known) => known === (request['method'] ?? 'auto'))
+  if (method === undefined) throw invalid('method', `must be one of ${METHODS.join(', ')}`)
+  const layout = request['strategy'] ?? (request['sort_order'] == null ? 'binpack' : 'sort')
+  if (method === 'copy' && layout !== 'binpack') {
+    throw invalid('method', 'can only be "copy" with strategy "binpack": the others change the order of rows')
+  }
+  return method
 }
 
 function readVerification(request: Request): Verification {

@@ -10,6 +10,7 @@ import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
+import { copyRefusal } from './copy-plan.ts'
 import type { CompactionOptions } from './options.ts'
 import { expectedOutputFiles, isCandidate, selectFileGroups, targetSplitBytes } from './file-selection.ts'
 import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
@@ -35,6 +36,8 @@ export interface CompactionGroup {
   readonly expectedOutputFiles: number
   readonly targetSplitBytes: number
   readonly reasons: readonly GroupReason[]
+  /** Why the row groups are not copied; undefined: they are, if the footers of the files permit it. */
+  readonly noCopyReason?: string
   /** With how many other files each input overlaps, in the order of the inputs; undefined when rows keep their order. */
   readonly overlaps?: readonly number[]
 }
@@ -104,7 +107,7 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
   const spec = currentSpec(metadata)
   const partitions = [...groupByPartition(metadata, spec, filterTasks(metadata, tasks, options))]
   const preselected = preselect(partitions, { options, layout: isEmbedded ? layout : undefined })
-  const { groups, skipped } = toGroups(partitions, preselected, { spec, options, isEmbedded })
+  const { groups, skipped } = toGroups(partitions, preselected, { metadata, spec, options, isEmbedded })
   return {
     ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
     options,
@@ -118,6 +121,7 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
 }
 
 interface GroupRules {
+  readonly metadata: TableMetadata
   readonly spec: PartitionSpec
   readonly options: CompactionOptions
   readonly isEmbedded: boolean
@@ -126,8 +130,9 @@ interface GroupRules {
 function toGroups(
   partitions: readonly PartitionFiles[],
   { measures, files, overlaps }: Preselection,
-  { spec, options, isEmbedded }: GroupRules,
+  rules: GroupRules,
 ): Pick<CompactionPlan, 'groups' | 'skipped'> {
+  const { metadata, spec, options, isEmbedded } = rules
   const groups: CompactionGroup[] = []
   const skipped: SkippedGroup[] = []
   let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
@@ -140,7 +145,14 @@ function toGroups(
         continue
       }
       if (filesLeft <= 0) continue
-      groups.push(toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options, overlaps }))
+      const group = toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options, overlaps })
+      const candidate = { inputs: group.inputs, hasPartition: partition !== undefined }
+      const noCopyReason = isEmbedded ? copyRefusal(candidate, { metadata, options }) : 'Spark copies no row groups'
+      if (options.method === 'copy' && noCopyReason !== undefined) {
+        skipped.push({ partitionKey: key, files: group.inputs.length, bytes: group.bytes, reason: noCopyReason })
+        continue
+      }
+      groups.push(noCopyReason === undefined ? group : { ...group, noCopyReason })
       filesLeft -= Math.min(selected.files.length, filesLeft)
     }
   }

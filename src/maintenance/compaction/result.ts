@@ -19,6 +19,9 @@ export interface CompactionDetails {
   readonly rewritten_data_files_count: number
   readonly added_data_files_count: number
   readonly rewritten_bytes_count: number
+  /** Of the rewritten files and bytes, those whose row groups were copied without being read; in a dry run, at most. */
+  readonly copied_data_files_count: number
+  readonly copied_bytes_count: number
   readonly failed_data_files_count: number
   readonly removed_delete_files_count: number
   /** Rows that other writers deleted during the rewrite, and whose deletes were carried over to the new files. */
@@ -57,6 +60,7 @@ export class CompactionTally {
   #groups = 0
   #rewrittenFiles = 0
   #addedFiles = 0
+  #copied = { files: 0, bytes: 0 }
   #rewrittenBytes = 0
   #addedBytes = 0
   #failedFiles = 0
@@ -71,10 +75,7 @@ export class CompactionTally {
   constructor({ baseSnapshotId, skipped, options }: Pick<CompactionPlan, 'baseSnapshotId' | 'skipped' | 'options'>) {
     this.#baseSnapshotId = baseSnapshotId
     this.#verification = options.verify
-    for (const { files, bytes, reason } of skipped) {
-      this.#failures.push({ files, bytes, reason })
-      this.#failedFiles += files
-    }
+    this.skipped(skipped)
   }
 
   get committedGroups(): number {
@@ -86,11 +87,15 @@ export class CompactionTally {
     this.#snapshotId = commit.snapshotId
     this.#removedDeleteFiles += commit.removedDeleteFiles
     this.#carriedRows += commit.carriedRows
-    for (const { group, added, rows, values } of groups) {
+    for (const { group, added, rows, values, isCopied } of groups) {
       for (const task of group.inputs) this.#settled.add(task.dataFile.filePath)
       this.#groups += 1
       this.#rewrittenFiles += group.inputs.length
       this.#rewrittenBytes += group.bytes
+      if (isCopied) {
+        this.#copied.files += group.inputs.length
+        this.#copied.bytes += group.bytes
+      }
       this.#addedFiles += added.length
       for (const file of added) this.#addedBytes += file.fileSizeInBytes
       this.#rows.read += rows.rowsRead
@@ -98,6 +103,14 @@ export class CompactionTally {
       this.#rows.written += rows.rowsWritten
       for (const name of values?.columns ?? []) this.#verified.columns.add(name)
       this.#verified.milliseconds += values?.milliseconds ?? 0
+    }
+  }
+
+  /** Counts groups that a plan leaves out. */
+  skipped(groups: CompactionPlan['skipped']): void {
+    for (const { files, bytes, reason } of groups) {
+      this.#failures.push({ files, bytes, reason })
+      this.#failedFiles += files
     }
   }
 
@@ -117,6 +130,8 @@ export class CompactionTally {
       rewritten_data_files_count: this.#rewrittenFiles,
       added_data_files_count: this.#addedFiles,
       rewritten_bytes_count: this.#rewrittenBytes,
+      copied_data_files_count: this.#copied.files,
+      copied_bytes_count: this.#copied.bytes,
       failed_data_files_count: this.#failedFiles,
       removed_delete_files_count: this.#removedDeleteFiles,
       carried_over_deletes_count: this.#carriedRows,
@@ -149,6 +164,10 @@ export interface PlannedGroupDetails {
   readonly bytes: number
   readonly expected_files: number
   readonly reasons: readonly string[]
+  /** `copy`: row groups are copied, if the footers permit it. */
+  readonly method: 'copy' | 'rewrite'
+  /** Why row groups are not copied. */
+  readonly no_copy_reason?: string
   /** The files whose bounds overlap with most others, those first; only when rows are laid out anew. */
   readonly most_overlapping?: readonly OverlappingFileDetails[]
 }
@@ -162,11 +181,14 @@ export interface OverlappingFileDetails {
 
 /** Describes a plan without running it. Pure. */
 export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): CompactionPreview {
+  const copied = plan.groups.filter(({ noCopyReason }) => noCopyReason === undefined)
   const largest = plan.groups.toSorted((a, b) => b.bytes - a.bytes).slice(0, maxGroups)
   return {
     ...new CompactionTally(plan).details(),
     rewritten_data_files_count: plan.totals.files,
     added_data_files_count: plan.totals.expectedOutputFiles,
+    copied_data_files_count: copied.reduce((sum, { inputs }) => sum + inputs.length, 0),
+    copied_bytes_count: copied.reduce((sum, { bytes }) => sum + bytes, 0),
     rewritten_bytes_count: plan.totals.bytes,
     added_bytes_count: plan.totals.bytes,
     removed_delete_files_count: plan.totals.deleteFiles,
@@ -186,6 +208,8 @@ function describeGroup(group: CompactionGroup): PlannedGroupDetails {
     bytes: group.bytes,
     expected_files: group.expectedOutputFiles,
     reasons: group.reasons,
+    method: group.noCopyReason === undefined ? 'copy' : 'rewrite',
+    ...(group.noCopyReason === undefined ? {} : { no_copy_reason: group.noCopyReason }),
     ...(group.overlaps === undefined ? {} : { most_overlapping: mostOverlapping(group, group.overlaps) }),
   }
 }

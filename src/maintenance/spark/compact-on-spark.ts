@@ -72,6 +72,8 @@ export function compactionDetails(
     rewritten_data_files_count: sum(({ removed }) => removed.length),
     added_data_files_count: sum(({ added }) => added.length),
     rewritten_bytes_count: sum(({ removed }) => bytesOf(removed)),
+    copied_data_files_count: 0,
+    copied_bytes_count: 0,
     added_bytes_count: sum(({ added }) => bytesOf(added)),
     failed_data_files_count: Number(row?.['failed_data_files_count'] ?? 0),
     removed_delete_files_count: sum(({ snapshot }) => Number(snapshot.summary['removed-delete-files'] ?? 0)),

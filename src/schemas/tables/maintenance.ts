@@ -45,6 +45,18 @@ const wherePartitions = where.meta({
 export const compactRequest = z.strictObject({
   ...preview,
   engine,
+  method: z
+    .enum(['auto', 'rewrite', 'copy'])
+    .optional()
+    .meta({
+      description:
+        'How rows get into new files: `rewrite` reads and writes them, `copy` copies row groups byte for byte under a new footer and ' +
+        'leaves other files as they are, with the reason in `failures`. `auto` (default) copies where later reads do not become slower, ' +
+        'and rewrites the rest. Only the embedded engine copies.',
+    }),
+  min_row_group_size_bytes: z.int().min(0).optional().meta({
+    description: 'Row groups with fewer bytes are not copied (default 8 MiB): small ones make later reads slower.',
+  }),
   strategy: z
     .enum(STRATEGIES)
     .optional()

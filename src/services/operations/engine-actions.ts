@@ -118,7 +118,12 @@ async function planFor(input: ActionInput): Promise<PlannedCompaction> {
   return { table, plan, choice }
 }
 
-const ONLY_EMBEDDED_OPTIONS = { verify: 'values', on_conflict: 'carry_over', strategy: 'hilbert' } as const
+const ONLY_EMBEDDED_OPTIONS = {
+  verify: 'values',
+  on_conflict: 'carry_over',
+  strategy: 'hilbert',
+  method: 'copy',
+} as const
 
 /** Options that only the embedded engine has, when the request names them. */
 function sparkRefusal(request: ActionInput['request']): { readonly sparkRefusal?: string } {

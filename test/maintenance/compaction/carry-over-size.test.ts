@@ -62,6 +62,7 @@ it('a carry-over compares the deletes of a partition once when all its data file
     },
     added,
     rows: { rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 },
+    isCopied: false,
   }
   const carry = new CarryOver({
     engine: shop.engine,

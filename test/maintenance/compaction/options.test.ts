@@ -4,6 +4,8 @@ import { parseCompactionOptions } from '../../../src/maintenance/compaction/opti
 describe('options of a compaction', () => {
   it('have the defaults of rewrite_data_files', () => {
     expect(parseCompactionOptions({}, {})).toEqual({
+      method: 'auto',
+      minRowGroupSizeBytes: 8_388_608,
       strategy: 'binpack',
       targetFileSizeBytes: 536_870_912,
       minFileSizeBytes: 402_653_184,
@@ -53,6 +55,10 @@ describe('options of a compaction', () => {
     ['sort_order', { strategy: 'zorder', sort_order: 'a', columns: ['a'] }],
     ['sort_order', { sort_order: 'zorder(a, b)' }],
     ['max_bytes_to_rewrite', { max_bytes_to_rewrite: 0 }],
+    ['method', { method: 'join' }],
+    ['method', { method: 'copy', strategy: 'sort', sort_order: 'a' }],
+    ['method', { method: 'copy', sort_order: 'a' }],
+    ['min_row_group_size_bytes', { min_row_group_size_bytes: -1 }],
     ['sort_order', { strategy: 'binpack', sort_order: 'a' }],
     ['sort_order', { sort_order: '  ' }],
     ['where', { where: 7 }],

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
-import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
@@ -18,22 +17,6 @@ async function upgrade(lake: RealLake): Promise<void> {
     updates: [{ action: 'upgrade-format-version', 'format-version': 3 }],
     writtenFiles: [],
   }))
-}
-
-/** The `_row_id` of each row by the row's id: stored, or the first row id of its file plus its position. */
-async function rowIds(lake: RealLake): Promise<ReadonlyMap<number, number | undefined>> {
-  const ids = new Map<number, number | undefined>()
-  for (const { dataFile } of await planFiles(await lake.load())) {
-    const path = dataFile.filePath.replace(/^file:(\/\/)?/, '')
-    const columns = (await shop.duck.runAndReadAll(`SELECT name FROM parquet_schema('${path}')`)).getRows().flat()
-    const stored = columns.includes('_row_id') ? '_row_id' : 'NULL'
-    const query = `SELECT id, ${stored}, file_row_number FROM read_parquet('${path}', file_row_number = true)`
-    for (const [id, rowId, position] of (await shop.duck.runAndReadAll(query)).getRows()) {
-      const inherited = dataFile.firstRowId === undefined ? undefined : dataFile.firstRowId + Number(position)
-      ids.set(Number(id), rowId === null ? inherited : Number(rowId))
-    }
-  }
-  return ids
 }
 
 interface Disturbance {
@@ -82,12 +65,12 @@ describe('a compaction of a table that gets row ids meanwhile', () => {
         [when]: async () => {
           await upgrade(lake)
           await lake.append(1, 'us')
-          before = await rowIds(lake)
+          before = await lake.rowIds()
         },
       })
       expect([...before.values()]).not.toContain(undefined)
       expect(details.rewritten_data_files_count).toBe(3)
-      expect(await rowIds(lake)).toEqual(before)
+      expect(await lake.rowIds()).toEqual(before)
       expect(await lake.read()).toEqual(lake.expected())
     },
   )
@@ -99,11 +82,11 @@ describe('a compaction of a table that gets row ids meanwhile', () => {
     await compact(lake, {
       beforeRewrite: async () => {
         await lake.append(1, 'us')
-        before = await rowIds(lake)
+        before = await lake.rowIds()
       },
     })
     expect(before.size).toBe(7)
-    expect(await rowIds(lake)).toEqual(before)
+    expect(await lake.rowIds()).toEqual(before)
     expect(await lake.read()).toEqual(lake.expected())
   })
 
@@ -111,7 +94,7 @@ describe('a compaction of a table that gets row ids meanwhile', () => {
     const lake = await smallFiles()
     const details = await compact(lake, { beforeRewrite: () => upgrade(lake) })
     expect(details.commits_count).toBe(1)
-    const ids = [...(await rowIds(lake)).values()]
+    const ids = [...(await lake.rowIds()).values()]
     expect(new Set(ids).size).toBe(6)
     expect(ids).not.toContain(undefined)
     expect(await lake.read()).toEqual(lake.expected())

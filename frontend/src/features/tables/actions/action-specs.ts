@@ -103,6 +103,21 @@ const COMPACT: readonly FieldSpec[] = [
     advanced: true,
   },
   {
+    name: 'method',
+    type: 'choice',
+    label: words.method,
+    hint: words.methodHint,
+    choices: words.methods,
+    advanced: true,
+  },
+  {
+    name: 'min_row_group_size_bytes',
+    type: 'size',
+    label: words.min_row_group_size_bytes,
+    hint: words.min_row_group_size_bytesHint,
+    advanced: true,
+  },
+  {
     name: 'verify',
     type: 'choice',
     label: words.verify,

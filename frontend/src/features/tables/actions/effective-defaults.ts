@@ -41,6 +41,7 @@ function compactionDefaults(properties: Properties, values: FormValues): Effecti
     target_file_size_bytes: formatBytes(target),
     min_file_size_bytes: formatBytes(Math.floor(target * 0.75)),
     max_file_size_bytes: formatBytes(Math.floor(target * 1.8)),
+    min_row_group_size_bytes: formatBytes(8 * MIB),
     min_input_files: '5',
     delete_file_threshold: words.noThreshold,
     delete_ratio_threshold: '0.3',

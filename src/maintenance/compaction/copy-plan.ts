@@ -1,0 +1,65 @@
+import { currentSortOrder } from '../../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
+import { formatBytes } from '../../lib/text.ts'
+import { CLUSTER_BY_PROPERTY } from '../clustering/layout.ts'
+import type { CompactionOptions } from './options.ts'
+
+/** The groups of a plan whose rows may be copied without being read. */
+export interface CopyCandidate {
+  readonly inputs: readonly FileScanTask[]
+  /** Whether all rows are in one partition of the current spec. */
+  readonly hasPartition: boolean
+}
+
+/**
+ * Why the row groups of a group must not be copied, by what metadata and manifests say; undefined: they are copied if the footers of the
+ * files permit it as well. Pure.
+ */
+export function copyRefusal(
+  { inputs, hasPartition }: CopyCandidate,
+  { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
+): string | undefined {
+  const ofTable = tableRefusal(metadata, options)
+  if (ofTable !== undefined) return ofTable
+  if (!hasPartition) return 'the files are of other partition specs than the current one'
+  if (inputs.length < 2) return 'a single file has nothing to be joined with'
+  for (const input of inputs) {
+    const reason = fileRefusal(input, { metadata, options })
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+function tableRefusal(metadata: TableMetadata, options: CompactionOptions): string | undefined {
+  const { method, strategy, rewriteAll } = options
+  if (method === 'rewrite') return 'the method is "rewrite"'
+  if (method === 'auto' && rewriteAll) return 'rewrite_all asks for files that are written anew'
+  if (strategy !== 'binpack') return `strategy "${strategy}" changes the order of rows`
+  if (currentSortOrder(metadata).fields.length > 0) return 'the table has a sort order'
+  if (metadata.properties[CLUSTER_BY_PROPERTY] !== undefined) return `the table has the property ${CLUSTER_BY_PROPERTY}`
+  return undefined
+}
+
+function fileRefusal(
+  { dataFile, deletes }: FileScanTask,
+  { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
+): string | undefined {
+  if (deletes.length > 0) return 'deletes apply to the files'
+  if (dataFile.fileFormat !== 'parquet') return `a file is in format ${dataFile.fileFormat.toUpperCase()}`
+  if (dataFile.specId !== metadata.defaultSpecId) return 'a file is of another partition spec than the current one'
+  if (dataFile.fileSizeInBytes > options.maxFileSizeBytes) return 'a file is too large for the target size'
+  const least = smallestRowGroup(dataFile)
+  if (least >= options.minRowGroupSizeBytes) return undefined
+  return `a row group has ${formatBytes(least)}, fewer than min_row_group_size_bytes`
+}
+
+/** Bytes of the smallest row group: from one start to the next. The last one is cut short by the footer, which the copy measures. */
+function smallestRowGroup({
+  splitOffsets = [],
+  fileSizeInBytes,
+}: Pick<FileScanTask['dataFile'], 'splitOffsets' | 'fileSizeInBytes'>): number {
+  const ends = [...splitOffsets.slice(1), fileSizeInBytes]
+  const sizes = splitOffsets.map((start, at) => (ends[at] ?? fileSizeInBytes) - start)
+  return Math.min(fileSizeInBytes, ...sizes)
+}
