@@ -14,6 +14,7 @@ import type { OutputSpec, DeleteOutputSpec, RowDeletesOutput, SideOutput, SideRe
 import type { EngineRunOptions } from './run-options.ts'
 import type { QueryStep, RowCheck, RowCheckResult } from './row-checks.ts'
 import type { RowIndex, RowIndexTask } from './row-index.ts'
+import type { RewriteResult } from './rewrite-result.ts'
 import type { RowGroupCopyResult, RowGroupCopyTask } from './row-group-copy.ts'
 import type { RowMerge } from './row-merge.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
@@ -37,31 +38,8 @@ export interface RewriteTask {
   readonly sortOrder?: SortOrder
   /** Order of the rows over all new files of a partition; not together with {@link sortOrder}. */
   readonly clustering?: Clustering
-  /** Whether to compare the rows read with the new files by value; see {@link RewriteResult.values}. Default false. */
+  /** Whether to compare the rows read with the new files by value; see `RewriteResult.values`. Default false. */
   readonly verifyValues?: boolean
-}
-
-/** The rows that a rewrite had to write, compared by value with those of its new files. */
-export interface ValueComparison {
-  readonly isEqual: boolean
-  /** Names of the columns that were compared, row lineage included. */
-  readonly columns: readonly string[]
-  /** When not equal: the columns that differ. None: each column has its values, but not in the same rows. */
-  readonly differing: readonly string[]
-  readonly milliseconds: number
-}
-
-export interface RewriteResult {
-  /** New data files, ready for a manifest; content `data`, spec and partition set. */
-  readonly files: readonly DataFile[]
-  /** Rows physically in the inputs. */
-  readonly rowsRead: number
-  /** Rows removed by position deletes, deletion vectors and equality deletes, counted independently of `rowsWritten`. */
-  readonly rowsDeleted: number
-  /** Rows physically in the outputs, counted from their footers. */
-  readonly rowsWritten: number
-  /** Present if the task requested it. The files are in their final locations in any case: the caller decides. */
-  readonly values?: ValueComparison
 }
 
 /** A data file of a table, and from which sequence number on deletes apply to it. */

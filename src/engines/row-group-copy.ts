@@ -2,7 +2,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
 import type { FileScanTask } from '../iceberg/scan/scan.ts'
-import type { RewriteResult } from './engine.ts'
+import type { RewriteResult } from './rewrite-result.ts'
 import type { OutputSpec } from './output-spec.ts'
 
 /** Whole Parquet files to be joined without decoding their pages. */

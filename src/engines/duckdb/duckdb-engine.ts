@@ -16,9 +16,9 @@ import type {
   ReadTask,
   RewriteDeletesResult,
   RewriteDeletesTask,
-  RewriteResult,
   RewriteTask,
 } from '../engine.ts'
+import type { RewriteResult } from '../rewrite-result.ts'
 import type { EngineProgress, EngineRunOptions } from '../run-options.ts'
 import type { OutputSpec } from '../output-spec.ts'
 import { FairSlots } from '../fair-slots.ts'

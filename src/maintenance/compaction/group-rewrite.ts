@@ -1,4 +1,5 @@
-import type { Clustering, Engine, RewriteResult, ValueComparison } from '../../engines/engine.ts'
+import type { Clustering, Engine } from '../../engines/engine.ts'
+import type { RewriteResult, ValueComparison } from '../../engines/rewrite-result.ts'
 import type { EngineProgress, EngineRunOptions } from '../../engines/run-options.ts'
 import type { OutputSpec } from '../../engines/output-spec.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'

@@ -1,4 +1,4 @@
-import type { RewriteResult } from '../../engines/engine.ts'
+import type { RewriteResult } from '../../engines/rewrite-result.ts'
 import type { RowLocation } from '../../engines/row-index.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'

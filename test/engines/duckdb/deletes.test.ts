@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { RewriteResult } from '../../../src/engines/engine.ts'
+import type { RewriteResult } from '../../../src/engines/rewrite-result.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { encodeDeletionVectorFile } from '../../../src/iceberg/puffin/deletion-vector.ts'
 import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'

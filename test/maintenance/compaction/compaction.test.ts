@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
-import type { Engine, RewriteResult } from '../../../src/engines/engine.ts'
+import type { Engine } from '../../../src/engines/engine.ts'
+import type { RewriteResult } from '../../../src/engines/rewrite-result.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'

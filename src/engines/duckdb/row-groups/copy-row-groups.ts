@@ -7,7 +7,7 @@ import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
-import type { RewriteResult } from '../../engine.ts'
+import type { RewriteResult } from '../../rewrite-result.ts'
 import type { RowGroupCopyResult, RowGroupCopyTask } from '../../row-group-copy.ts'
 
 import type { DuckDbRun } from '../session/session.ts'

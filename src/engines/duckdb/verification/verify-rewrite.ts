@@ -1,7 +1,7 @@
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
-import type { ValueComparison } from '../../engine.ts'
+import type { ValueComparison } from '../../rewrite-result.ts'
 
 import { RowSource } from '../scan/row-source.ts'
 import { openInputs } from '../scan/inputs.ts'
