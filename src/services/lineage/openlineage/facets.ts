@@ -17,7 +17,7 @@ const FACETS = {
 } as const
 
 /** What every facet has: who made it, and by which schema. */
-function facet<Name extends keyof typeof FACETS>(producer: string, name: Name, content: object) {
+function facet(producer: string, name: keyof typeof FACETS, content: object) {
   const [, type = ''] = FACETS[name].split('/')
   return {
     [name]: { _producer: producer, _schemaURL: `${SPEC}/facets/${FACETS[name]}.json#/$defs/${type}`, ...content },
