@@ -65,22 +65,13 @@ export function createRestClient(
   const tokens = createRestTokens(settings.auth)
   const { origin } = new URL(settings.uri)
   const { signing } = settings
-  const hasOwnDelegation = Object.keys(settings.headers).some((name) => name.toLowerCase() === DELEGATION.toLowerCase())
 
   async function once(request: RestRequest, token: string | undefined): Promise<RestAnswer> {
-    const { method, path, body, entityTag, answersTable = false, delegates = false } = request
+    const { method, path, body, answersTable = false } = request
     const unsigned = {
       method,
       url: origin + path,
-      headers: {
-        ...(delegates && !hasOwnDelegation ? { [DELEGATION]: 'vended-credentials' } : {}),
-        ...settings.headers,
-        Accept: 'application/json',
-        'User-Agent': 'Lockhouse',
-        ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...(entityTag === undefined ? {} : { 'If-None-Match': entityTag }),
-      },
+      headers: headersOf(settings, request, token),
       ...(body === undefined ? {} : { body: stringifyJson(body) }),
     }
     const send = (headers: Readonly<Record<string, string>>): Promise<RestAnswer> =>
@@ -126,6 +117,23 @@ export function createRestClient(
         ...(signing === undefined ? {} : { advice: signingAdvice(answer) }),
       })
     },
+  }
+}
+
+function headersOf(
+  settings: RestSettings,
+  { body, entityTag, delegates = false }: RestRequest,
+  token: string | undefined,
+): Record<string, string> {
+  const isConfigured = Object.keys(settings.headers).some((name) => name.toLowerCase() === DELEGATION.toLowerCase())
+  return {
+    ...(delegates && !isConfigured ? { [DELEGATION]: 'vended-credentials' } : {}),
+    ...settings.headers,
+    Accept: 'application/json',
+    'User-Agent': 'Lockhouse',
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...(entityTag === undefined ? {} : { 'If-None-Match': entityTag }),
   }
 }
 

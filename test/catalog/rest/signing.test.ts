@@ -135,7 +135,7 @@ describe('requests signed for AWS', () => {
 
   it.each([
     [{ 'rest.sigv4-enabled': 'true' }, /rest\.signing-region must be set/],
-    [{ ...{ 'rest.sigv4-enabled': 'true', 'client.region': 'r' }, 'rest.access-key-id': 'A' }, /must be set together/],
+    [{ 'rest.sigv4-enabled': 'true', 'client.region': 'r', 'rest.access-key-id': 'A' }, /must be set together/],
     [{ 'header.X-Amz-Date': 'now' }, /is set by the protocol/],
   ])('are refused as settings: %j', (extraProps, message) => {
     const settings = { catalogType: 'rest', catalogName: 'c', warehouse: 'w', uri: 'http://h', extraProps } as const

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AwsAccounts, checkSignature } from './sigv4.ts'
 
@@ -24,14 +24,7 @@ export class FakeSts {
   private constructor(accounts: AwsAccounts, role: FakeRole) {
     this.#accounts = accounts
     this.role = role
-    this.#server = createServer(async (request, response) => {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const body = Buffer.concat(chunks)
-      const { method = '', url = '', headers } = request
-      const { status, xml } = this.#answer({ method, url, headers, body })
-      response.writeHead(status, { 'Content-Type': 'text/xml' }).end(xml)
-    })
+    this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
   static async start(accounts: AwsAccounts, role: FakeRole): Promise<FakeSts> {
@@ -47,6 +40,14 @@ export class FakeSts {
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { method = '', url = '', headers } = request
+    const { status, xml } = this.#answer({ method, url, headers, body: Buffer.concat(chunks) })
+    response.writeHead(status, { 'Content-Type': 'text/xml' }).end(xml)
   }
 
   #answer(request: Parameters<typeof checkSignature>[0]): { readonly status: number; readonly xml: string } {
