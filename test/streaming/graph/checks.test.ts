@@ -281,7 +281,7 @@ describe('a check node', () => {
     expect(found.map(({ at }: { at: string }) => at)).toEqual(texts.map((_, at) => `c${at} INVALID_SQL`))
   })
 
-  it('diverts rows before the others are merged into a sink by key', async () => {
+  it('diverts rows of a batch that is merged into a sink by key', async () => {
     await makeTables('merging')
     await lab.append('s.merging_out', "SELECT 2::BIGINT AS c1, 'old' AS c2, 0.5::DOUBLE AS c3")
     await lab.createTable('s.merging_bad', [...columns, ...divertColumns])

@@ -93,13 +93,15 @@ interface Place {
   readonly runId?: string
   readonly checkpoint?: string
   readonly checkLease?: () => void
+  /** Config of the sink node besides its table. */
+  readonly write?: object
 }
 
 /** A session of a pipeline that diverts the rows for which the condition is not true. */
 function openSession(
   name: string,
   condition: string,
-  { catalog = lab.catalog, runId = 'run', checkpoint = name, checkLease = () => undefined }: Place = {},
+  { catalog = lab.catalog, runId = 'run', checkpoint = name, checkLease = () => undefined, write = {} }: Place = {},
 ): Promise<PipelineSession> {
   const position = { x: 0, y: 0 }
   const config = {
@@ -110,7 +112,7 @@ function openSession(
     nodes: [
       { id: 'a', type: 'iceberg-source', config: { table: `s.${name}` }, position },
       { id: 'c', type: 'check', config, position },
-      { id: 'z', type: 'iceberg-sink', config: { table: `s.${name}_sink` }, position },
+      { id: 'z', type: 'iceberg-sink', config: { table: `s.${name}_sink`, ...write }, position },
     ],
     edges: [
       { id: 'e', source: 'a', target: 'c' },
@@ -213,6 +215,26 @@ describe('a run that ends before its diverted rows are committed', () => {
     const deps = { catalog: lab.service.context.app.catalog, checkpointIo: new LocalFileIO() }
     await carryOffsets(deps, { id: 'rollout', planned })
     await expectOnce('replaced', ids(0, 4), 10)
+  })
+
+  it('has them committed if the batch is merged by key, also a batch that diverts all its rows', async () => {
+    await makeTables('merged')
+    const write = { write: 'upsert', key: ['id'] }
+    await lab.append('s.merged', numbered(0, 10))
+    const catalog = faulty('s.merged_bad', FAULTS.killed)
+    const fault = { catalog, write }
+    await expect((await openSession('merged', 'id >= 4', fault)).step(signal)).rejects.toThrow()
+    const next = await openSession('merged', 'id >= 2', { write })
+    await expectOnce('merged', ids(0, 4), 10)
+    await lab.append('s.merged', numbered(10, 15))
+    const kept = (await lab.load('s.merged_sink')).metadata.snapshots.length
+    await drain(next)
+    await expectOnce('merged', ids(0, 4), 15)
+    await lab.append('s.merged', numbered(15, 20))
+    await expect((await openSession('merged', 'false', fault)).step(signal)).rejects.toThrow()
+    await openSession('merged', 'true', { write })
+    await expectOnce('merged', [...ids(0, 4), ...ids(15, 20)], 20)
+    expect((await lab.load('s.merged_sink')).metadata.snapshots).toHaveLength(kept + 2)
   })
 
   it('stops if a file of them was deleted', async () => {
