@@ -8,10 +8,10 @@ import { copyTask } from '../test/engines/duckdb/row-groups/copy-task.ts'
 import { field, Lake, schemaOf } from '../test/engines/duckdb/harness/lake.ts'
 import { median, note, printTable } from './support/report.ts'
 
-const ROWS = Number(process.env['BENCH_ROWS'] ?? 4_000_000)
+const ROWS = Number(process.env['BENCH_ROWS'] ?? 2_000_000)
 const REPEATS = Number(process.env['BENCH_REPEATS'] ?? 7)
 /** Rows in each row group; a row has about 41 bytes. */
-const GROUP_ROWS = [6144, 12_288, 24_576, 49_152, 102_400, 204_800, 409_600]
+const GROUP_ROWS = (process.env['BENCH_GROUPS'] ?? '24576,102400,204800,409600').split(',').map(Number)
 const FIELD_IDS = '{id: 1, customer: 2, amount: 3, comment: 4}'
 const SCHEMA = schemaOf([
   field(1, 'id', 'long'),
@@ -103,7 +103,7 @@ for (const groupRows of GROUP_ROWS) {
   const [copy, rewrite] = await measureReads([copied.path, rewritten.path])
   if (copy === undefined || rewrite === undefined) throw new Error('nothing was measured')
   const mib = (size: number): string => (size / 2 ** 20).toFixed(1)
-  rows.push([
+  const row = [
     mib(bytes / (inputs.length * 2)),
     String(inputs.length),
     `${Math.round(copied.ms)} / ${Math.round(rewritten.ms)}`,
@@ -112,7 +112,9 @@ for (const groupRows of GROUP_ROWS) {
     ...(['planning', 'scan', 'range'] as const).map(
       (read) => `${copy[read].toFixed(1)} / ${rewrite[read].toFixed(1)} (${(copy[read] / rewrite[read]).toFixed(2)})`,
     ),
-  ])
+  ]
+  note(row.join(' | '))
+  rows.push(row)
 }
 printTable(
   `${ROWS} rows; copied / rewritten, in ms and MiB; medians of ${REPEATS} reads; in brackets: copied by rewritten`,
