@@ -20,7 +20,7 @@ export type ConflictHandling = 'carry_over' | 'fail'
 export type CompactionMethod = (typeof METHODS)[number]
 const METHODS = ['auto', 'rewrite', 'copy'] as const
 
-/** Smaller row groups make later reads slower than rewritten ones (docs/adr/0020-row-group-copy.md). */
+/** Smaller row groups make later reads slower than rewritten ones (docs/adr/0022-row-group-copy.md). */
 const DEFAULT_MIN_ROW_GROUP_BYTES = 8 * 1_048_576
 
 /** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
@@ -88,8 +88,7 @@ export function parseCompactionOptions(
   const maxFilesToRewrite = readInteger(request, 'max_files_to_rewrite', { min: 1 })
   const maxBytesToRewrite = readInteger(request, 'max_bytes_to_rewrite', { min: 1 })
   return {
-    method: readMethod(request),
-    minRowGroupSizeBytes: readInteger(request, 'min_row_group_size_bytes', { min: 0 }) ?? DEFAULT_MIN_ROW_GROUP_BYTES,
+    ...readMethod(request),
     ...readStrategy(request, properties),
     ...optional('where', readText(request, 'where')),
     ...readSizes(request, properties),
@@ -185,14 +184,15 @@ function readNames(request: Request, field: string): readonly string[] | undefin
   throw invalid(field, 'must be a list of at least one column name')
 }
 
-function readMethod(request: Request): CompactionMethod {
+function readMethod(request: Request): Pick<CompactionOptions, 'method' | 'minRowGroupSizeBytes'> {
   const method = METHODS.find((known) => known === (request['method'] ?? 'auto'))
   if (method === undefined) throw invalid('method', `must be one of ${METHODS.join(', ')}`)
   const layout = request['strategy'] ?? (request['sort_order'] == null ? 'binpack' : 'sort')
   if (method === 'copy' && layout !== 'binpack') {
     throw invalid('method', 'can only be "copy" with strategy "binpack": the others change the order of rows')
   }
-  return method
+  const minRowGroupSizeBytes = readInteger(request, 'min_row_group_size_bytes', { min: 0 })
+  return { method, minRowGroupSizeBytes: minRowGroupSizeBytes ?? DEFAULT_MIN_ROW_GROUP_BYTES }
 }
 
 function readVerification(request: Request): Verification {

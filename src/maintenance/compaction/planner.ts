@@ -132,7 +132,7 @@ function toGroups(
   { measures, files, overlaps }: Preselection,
   rules: GroupRules,
 ): Pick<CompactionPlan, 'groups' | 'skipped'> {
-  const { metadata, spec, options, isEmbedded } = rules
+  const { spec, options, isEmbedded } = rules
   const groups: CompactionGroup[] = []
   const skipped: SkippedGroup[] = []
   let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
@@ -146,8 +146,7 @@ function toGroups(
       }
       if (filesLeft <= 0) continue
       const group = toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options, overlaps })
-      const candidate = { inputs: group.inputs, hasPartition: partition !== undefined }
-      const noCopyReason = isEmbedded ? copyRefusal(candidate, { metadata, options }) : 'Spark copies no row groups'
+      const noCopyReason = copyRefusalOf(group, rules)
       if (options.method === 'copy' && noCopyReason !== undefined) {
         skipped.push({ partitionKey: key, files: group.inputs.length, bytes: group.bytes, reason: noCopyReason })
         continue
@@ -157,6 +156,14 @@ function toGroups(
     }
   }
   return { groups, skipped }
+}
+
+function copyRefusalOf(
+  { inputs, partition }: CompactionGroup,
+  { isEmbedded, ...rules }: GroupRules,
+): string | undefined {
+  if (!isEmbedded) return 'Spark copies no row groups'
+  return copyRefusal({ inputs, hasPartition: partition !== undefined }, rules)
 }
 
 interface Preselection {

@@ -56,8 +56,8 @@ export interface ColumnChunk {
 export interface ParquetFooter {
   readonly root: ParquetNode
   readonly rowCount: number
-  /** The program that wrote the file; empty when unknown. */
-  readonly createdBy: string
+  /** The programs that wrote the file and its pages; none when unknown. */
+  readonly writers: readonly string[]
   /** Column chunks of each row group, by leaf. */
   readonly rowGroups: readonly (readonly ColumnChunk[])[]
   /** The same text for files whose schemas have the same bytes. */
@@ -142,7 +142,7 @@ function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, '
   const rowGroups: ColumnChunk[][] = []
   let layout = ''
   let rowCount = 0
-  let createdBy = ''
+  const writers: string[] = []
   reader.struct((id) => {
     if (id === 2) {
       const start = reader.position
@@ -150,14 +150,27 @@ function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, '
       layout = new TextDecoder('latin1').decode(bytes.subarray(start, reader.position))
     } else if (id === 3) rowCount = reader.integer()
     else if (id === 4) reader.list(() => rowGroups.push(readRowGroup(reader, location)))
-    else if (id === 6) createdBy = reader.text()
+    else if (id === 5) reader.list(() => writers.push(...readOriginalWriters(reader)))
+    else if (id === 6) writers.unshift(reader.text())
     else if (id === 8) throw new IcebergError('UNSUPPORTED', `${location} is encrypted and cannot be read`)
   })
   const { root, leaves } = buildTree(elements, location)
   if (rowGroups.some((chunks) => chunks.length !== leaves)) {
     throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} does not have one chunk for each column`)
   }
-  return { root, rowCount, createdBy, rowGroups, layout }
+  return { root, rowCount, writers, rowGroups, layout }
+}
+
+/** Key of the programs that wrote the pages of a joined file, one per line; the name is that of Parquet's own rewriter in Java. */
+export const ORIGINAL_WRITERS = 'original.created.by'
+
+function readOriginalWriters(reader: CompactReader): readonly string[] {
+  let [key, value] = ['', '']
+  reader.struct((id) => {
+    if (id === 1) key = reader.text()
+    if (id === 2 && key === ORIGINAL_WRITERS) value = reader.text()
+  })
+  return value === '' ? [] : value.split('\n')
 }
 
 interface SchemaElement {

@@ -23,7 +23,7 @@ import { requireJoinable } from './joined-footer.ts'
 import { joinedMetrics } from './joined-metrics.ts'
 import { NotCopyableError } from './not-copyable-error.ts'
 import { readStoredFooter } from './stored-footer.ts'
-import type { StoredChunk, StoredFooter } from './stored-footer.ts'
+import type { StoredChunk, StoredFooter, StoredRowGroup } from './stored-footer.ts'
 import { verifyCopiedBytes, verifyJoinedFooter } from './verify-joined.ts'
 
 /** Footers that are read at the same time. */
@@ -94,14 +94,19 @@ function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTas
   const codec = codecNumber(output.properties)
   const filters = wantedBloomFilters(output.schema.fields, output.properties)
   const filtered = new Set([...(filters?.columns.values() ?? [])].map(({ field }) => field.id))
-  for (const { bytes, chunks } of footers.flatMap(({ rowGroups }) => rowGroups)) {
-    if (bytes < minRowGroupBytes) throw new NotCopyableError(`a row group has only ${plural(bytes, 'byte')}`)
-    if (chunks.length !== ids.length) throw new NotCopyableError('a row group does not have one chunk for each column')
-    for (const [leaf, chunk] of chunks.entries()) {
-      requireChunk(chunk, { id: ids[leaf] ?? 0, codec, isFiltered: filtered.has(ids[leaf] ?? 0) })
+  for (const group of footers.flatMap(({ rowGroups }) => rowGroups)) {
+    requireSize(group, ids.length, minRowGroupBytes)
+    for (const [leaf, chunk] of group.chunks.entries()) {
+      const id = ids[leaf] ?? 0
+      requireChunk(chunk, { id, codec, isFiltered: filtered.has(id) })
     }
   }
   return ids
+}
+
+function requireSize({ bytes, chunks }: StoredRowGroup, leaves: number, minBytes: number): void {
+  if (bytes < minBytes) throw new NotCopyableError(`a row group has only ${plural(bytes, 'byte')}`)
+  if (chunks.length !== leaves) throw new NotCopyableError('a row group does not have one chunk for each column')
 }
 
 function requireChunk(

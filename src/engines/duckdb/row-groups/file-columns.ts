@@ -56,28 +56,25 @@ function matchMembers({ children }: Node, fields: readonly NestedField[], ids: n
 
 function match(node: Node, field: NestedField, ids: number[]): void {
   const { type } = field
-  if (node.isRepeated || node.fieldId !== field.id) throw wrongForm(node, field)
+  if (node.isRepeated || node.fieldId !== field.id || node.isLeaf === isNested(type)) throw wrongForm(node, field)
   if (!isNested(type)) {
-    if (!node.isLeaf || !formsOfType(type).includes(node.form)) throw wrongForm(node, field)
+    if (!formsOfType(type).includes(node.form)) throw wrongForm(node, field)
     ids.push(field.id)
-    return
-  }
-  if (node.isLeaf) throw wrongForm(node, field)
-  if (type.kind === 'struct') {
+  } else if (type.kind === 'struct') {
     if (node.form !== '' || node.children.length !== type.fields.length) throw wrongForm(node, field)
     matchMembers(node, type.fields, ids)
-    return
-  }
-  const parts = childFields(type)
+  } else matchEntries(node, field, ids)
+}
+
+/** Matches a list or a map: a group with one repeated group (LogicalTypes.md, "Nested Types"); older layouts are not copied. */
+function matchEntries(node: Node, field: NestedField, ids: number[]): void {
+  const parts = childFields(field.type)
   const [entry] = node.children
-  const hasForm = node.form === ` ${type.kind.toUpperCase()}` && node.children.length === 1
-  if (!hasForm || !entry?.isRepeated || entry.isLeaf || entry.children.length !== parts.length) {
-    throw wrongForm(node, field)
-  }
-  for (const [at, part] of parts.entries()) {
-    const child = entry.children[at]
-    if (child === undefined) throw wrongForm(node, field)
-    match(child, part, ids)
+  const hasForm = node.form === ` ${field.type.kind.toUpperCase()}` && node.children.length === 1
+  if (!hasForm || !entry?.isRepeated || entry.children.length !== parts.length) throw wrongForm(node, field)
+  for (const [at, child] of entry.children.entries()) {
+    const part = parts[at]
+    if (part !== undefined) match(child, part, ids)
   }
 }
 

@@ -1,3 +1,4 @@
+import { ORIGINAL_WRITERS } from '../parquet/footer.ts'
 import { COMPACT } from '../parquet/compact-reader.ts'
 import {
   concat,
@@ -31,9 +32,7 @@ export interface PlacedRowGroup {
 }
 
 /** The program that wrote a file, in the form of parquet.thrift. Pages are those of other programs, see {@link ORIGINAL_WRITERS}. */
-export const CREATED_BY = 'lockhouse version 1.0.0 (build row-group-copy)'
-/** Key of the programs that wrote the pages, one per line; the name is that of Parquet's own rewriter in Java. */
-export const ORIGINAL_WRITERS = 'original.created.by'
+const CREATED_BY = 'lockhouse version 1.0.0 (build row-group-copy)'
 /** Key-value metadata about the schema, which is kept where all inputs agree. Others may be about the rows of one file. */
 const KEPT_KEYS: readonly string[] = [
   'iceberg.schema',
@@ -57,7 +56,7 @@ const TRUSTED_WRITERS: readonly RegExp[] = [
 ]
 
 /** The programs that wrote the pages of a file. */
-export function writersOf({ createdBy, keyValues }: Pick<StoredFooter, 'createdBy' | 'keyValues'>): readonly string[] {
+function writersOf({ createdBy, keyValues }: Pick<StoredFooter, 'createdBy' | 'keyValues'>): readonly string[] {
   const originals = keyValues.get(ORIGINAL_WRITERS)
   return originals === undefined ? [createdBy] : originals.split('\n')
 }

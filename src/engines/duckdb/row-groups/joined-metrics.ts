@@ -29,44 +29,57 @@ export interface JoinedContent {
  * or a bound is present only if every file has one, or has no value that it could be about.
  */
 export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent): FileMetrics {
-  const columnSizes = new Map<number, number>()
-  const valueCounts = new Map<number, number>()
-  const nullValueCounts = new Map<number, number>()
-  const nanValueCounts = new Map<number, number>()
-  const lowerBounds = new Map<number, Uint8Array>()
-  const upperBounds = new Map<number, Uint8Array>()
+  const metrics = {
+    columnSizes: new Map<number, number>(),
+    valueCounts: new Map<number, number>(),
+    nullValueCounts: new Map<number, number>(),
+    nanValueCounts: new Map<number, number>(),
+    lowerBounds: new Map<number, Uint8Array>(),
+    upperBounds: new Map<number, Uint8Array>(),
+  }
   const withRows = entries.filter(({ recordCount }) => recordCount > 0)
   for (const { field, isRepeated } of leaves) {
     const { id, type } = field
     const stored = chunks.get(id)
     const mode = modes.get(id) ?? { kind: 'none' }
     if (stored === undefined || isNested(type)) continue
-    columnSizes.set(id, total(stored, ({ pages }) => pages.end - pages.start) ?? 0)
+    put(metrics.columnSizes, id, total(stored, sizeOf))
     if (mode.kind === 'none' || isRepeated) continue
+    put(metrics.valueCounts, id, total(stored, valuesOf))
     put(
-      valueCounts,
+      metrics.nullValueCounts,
       id,
-      total(stored, ({ values }) => values),
+      total(stored, nullsOf) ?? total(withRows, (entry) => entry.nullValueCounts?.get(id)),
     )
     put(
-      nullValueCounts,
+      metrics.nanValueCounts,
       id,
-      total(stored, ({ nulls }) => nulls) ?? total(withRows, ({ nullValueCounts: nulls }) => nulls?.get(id)),
-    )
-    put(
-      nanValueCounts,
-      id,
-      total(withRows, ({ nanValueCounts: nans }) => nans?.get(id)),
+      total(withRows, (entry) => entry.nanValueCounts?.get(id)),
     )
     if (mode.kind === 'counts' || !HAS_AGREED_ORDER(type)) continue
-    const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
-    const lower = extreme(withRows, { id, type, side: 'lower' })
-    const upper = extreme(withRows, { id, type, side: 'upper' })
-    const cut = upper === undefined ? undefined : truncateUpper(type, upper, length)
-    if (lower !== undefined) lowerBounds.set(id, valueToBytes(type, truncateLower(type, lower, length)))
-    if (cut !== undefined) upperBounds.set(id, valueToBytes(type, cut))
+    const { lower, upper } = boundsOf(withRows, { id, type, mode })
+    put(metrics.lowerBounds, id, lower)
+    put(metrics.upperBounds, id, upper)
   }
-  return { columnSizes, valueCounts, nullValueCounts, nanValueCounts, lowerBounds, upperBounds }
+  return metrics
+}
+
+const sizeOf = ({ pages }: StoredChunk): number => pages.end - pages.start
+const valuesOf = ({ values }: StoredChunk): number => values
+const nullsOf = ({ nulls }: StoredChunk): number | undefined => nulls
+
+function boundsOf(
+  entries: readonly DataFile[],
+  { id, type, mode }: { readonly id: number; readonly type: PrimitiveType; readonly mode: MetricsMode },
+): { readonly lower: Uint8Array | undefined; readonly upper: Uint8Array | undefined } {
+  const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
+  const least = extreme(entries, { id, type, side: 'lower' })
+  const greatest = extreme(entries, { id, type, side: 'upper' })
+  const upper = greatest === undefined ? undefined : truncateUpper(type, greatest, length)
+  return {
+    lower: least === undefined ? undefined : valueToBytes(type, truncateLower(type, least, length)),
+    upper: upper === undefined ? undefined : valueToBytes(type, upper),
+  }
 }
 
 /** As in files that are written: readers order uuids in different ways. */
@@ -83,8 +96,8 @@ function total<T>(items: readonly T[], count: (item: T) => number | undefined): 
   return sum
 }
 
-function put(counts: Map<number, number>, id: number, count: number | undefined): void {
-  if (count !== undefined) counts.set(id, count)
+function put<T>(values: Map<number, T>, id: number, value: T | undefined): void {
+  if (value !== undefined) values.set(id, value)
 }
 
 interface BoundOf {

@@ -1,7 +1,7 @@
 import type { PrimitiveType } from '../../../iceberg/schema/types.ts'
 
 import { readInteger, readStored } from '../parquet/compact-struct.ts'
-import type { StoredStruct } from '../parquet/compact-struct.ts'
+import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
 
 /** Physical types of parquet.thrift by their numbers. */
 const PHYSICAL = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY', 'FIXED'] as const
@@ -87,14 +87,23 @@ function meaningOf(element: StoredStruct, location: string): string | undefined 
 
 function logicalMeaning(union: StoredStruct, location: string): string {
   const [[kind, member] = [0, undefined]] = union
-  const parameters = member === undefined ? new Map() : readStored(member.bytes, location)
-  const integer = (id: number): number | undefined => readInteger(parameters.get(id), location)
-  if (kind === 5) return `DECIMAL(${integer(2)},${integer(1) ?? 0})`
-  if (kind === 7 || kind === 8) {
-    const [unit = 0] = readStored(parameters.get(2)?.bytes ?? Uint8Array.of(0), location).keys()
-    return `${kind === 7 ? 'TIME' : 'TIMESTAMP'}(${parameters.get(1)?.type === 1 ? 'UTC' : 'LOCAL'},${UNITS[unit]})`
+  const parameters = member === undefined ? new Map<number, StoredField>() : readStored(member.bytes, location)
+  if (kind === 5) {
+    return `DECIMAL(${readInteger(parameters.get(2), location)},${readInteger(parameters.get(1), location) ?? 0})`
   }
+  if (kind === 7) return `TIME(${unitMeaning(parameters, location)})`
+  if (kind === 8) return `TIMESTAMP(${unitMeaning(parameters, location)})`
   // bit widths are single bytes, and a boolean is its type
-  if (kind === 10) return `${parameters.get(2)?.type === 1 ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
+  if (kind === 10) return `${isTrue(parameters.get(2)) ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
   return LOGICAL[kind] ?? `logical ${kind}`
+}
+
+function unitMeaning(parameters: StoredStruct, location: string): string {
+  const [unit = 0] = readStored(parameters.get(2)?.bytes ?? Uint8Array.of(0), location).keys()
+  return `${isTrue(parameters.get(1)) ? 'UTC' : 'LOCAL'},${UNITS[unit]}`
+}
+
+/** Thrift's compact protocol stores a boolean as the type of its field. */
+function isTrue(field: StoredField | undefined): boolean {
+  return field?.type === 1
 }

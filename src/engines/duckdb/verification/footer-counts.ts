@@ -120,7 +120,7 @@ class FileCounts {
   }
 
   #chunkCounts(leaf: number, { isInRepeatedStruct }: Place): LeafCounts {
-    const isDoubled = isInRepeatedStruct && this.#footer.createdBy.startsWith('DuckDB')
+    const isDoubled = isInRepeatedStruct && this.#footer.writers.some((writer) => writer.startsWith('DuckDB'))
     let [values, least, most] = [0, 0, 0]
     for (const chunks of this.#footer.rowGroups) {
       const chunk = chunks[leaf]
