@@ -4,7 +4,7 @@ import { usePipelineCommands } from './features/pipelines/commands.ts'
 import { usePolicyCommands } from './features/policies/commands.ts'
 import { useSettingsCommands } from './features/settings/commands.ts'
 import { useTableCommands } from './features/tables/commands.ts'
-import { QuickSearch } from './layout/quick-search.tsx'
+import { QuickSearch } from './layout/search/quick-search.tsx'
 import { useShellCommands } from './layout/shell-commands.ts'
 import type { CommandSource, NavEntry } from './navigation.ts'
 

@@ -1,6 +1,6 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { lazy } from 'react'
-import { focusPage } from './components/page-focus.ts'
+import { focusPage } from './components/page/page-focus.ts'
 import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
 import { designerNav, designerRoutes } from './features/designer/routes.tsx'

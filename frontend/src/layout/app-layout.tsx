@@ -12,16 +12,16 @@ import { shortcuts } from '../strings/shared/shortcuts.ts'
 import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
 import { DemoNotice } from './demo-notice.tsx'
-import { keepEarlyKeys } from './early-keys.ts'
+import { keepEarlyKeys } from './shortcuts/early-keys.ts'
 import { BarLink } from './bar-link.tsx'
 import { NavList } from './nav-list.tsx'
-import { SearchButton } from './search-button.tsx'
-import { quickSearch } from './search-store.ts'
-import { showShortcuts, useShortcutsShown } from './shortcut-store.ts'
+import { SearchButton } from './search/search-button.tsx'
+import { quickSearch } from './search/search-store.ts'
+import { showShortcuts, useShortcutsShown } from './shortcuts/shortcut-store.ts'
 import { useMyEntries } from './use-my-entries.ts'
 import { UserMenu } from './user-menu.tsx'
 
-const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcut-help.tsx')).ShortcutHelp }))
+const ShortcutHelp = lazy(async () => ({ default: (await import('./shortcuts/shortcut-help.tsx')).ShortcutHelp }))
 
 interface AppLayoutProps {
   readonly entries: readonly NavEntry[]

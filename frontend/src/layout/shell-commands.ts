@@ -4,7 +4,7 @@ import type { CommandSource } from '../navigation.ts'
 import { commands as words } from '../strings/commands.ts'
 import { shell } from '../strings/shared/shell.ts'
 import { SCHEMES } from './color-schemes.ts'
-import { showShortcuts } from './shortcut-store.ts'
+import { showShortcuts } from './shortcuts/shortcut-store.ts'
 
 /** The color scheme of the page, and its help. */
 export const useShellCommands: CommandSource = () => {

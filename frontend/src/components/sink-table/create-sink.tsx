@@ -6,7 +6,7 @@ import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { GraphValidation } from '../../api/types.ts'
-import { sinkTableStrings as words } from '../../strings/sink-table.ts'
+import { sinkTableStrings as words } from '../../strings/pipelines/sink-table.ts'
 import { ConfirmDialog } from '../confirm-dialog.tsx'
 import classes from './sink-table.module.css'
 

@@ -1,6 +1,6 @@
 import { Checkbox, Select, Stack, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { startFromStrings as words } from '../../strings/start-from.ts'
+import { startFromStrings as words } from '../../strings/pipelines/start-from.ts'
 import { useZone } from '../../time/time-settings.ts'
 import { fromTimeInput, toTimeInput } from '../../time/zone.ts'
 import { START_KINDS, type StartChoice } from './start-choice.ts'

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Page } from '../../components/page.tsx'
+import { Page } from '../../components/page/page.tsx'
 import { Empty } from '../../components/status/states.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 

@@ -14,7 +14,7 @@ import type {
   VersionDiff,
   VersionSummary,
 } from '../../api/types.ts'
-import { definitionPageStrings } from '../../strings/designer.ts'
+import { definitionPageStrings } from '../../strings/pipelines/designer.ts'
 import type { Graph } from '../../components/graph/graph.ts'
 
 const BASE = '/api/pipeline-defs'

@@ -4,7 +4,7 @@ import { useCan } from '../../api/session.ts'
 import { DesignerIcon, EditIcon, PlusIcon, TrashIcon, UploadIcon } from '../../components/icons.tsx'
 import type { Command, CommandSource } from '../../navigation.ts'
 import { commands as commandWords } from '../../strings/commands.ts'
-import { definitionPageStrings as pageWords, definitionStrings as words } from '../../strings/designer.ts'
+import { definitionPageStrings as pageWords, definitionStrings as words } from '../../strings/pipelines/designer.ts'
 import { useOpenObject } from '../../use-open-object.ts'
 import { DEFINITION_TABS } from './board.ts'
 

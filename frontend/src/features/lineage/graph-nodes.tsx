@@ -1,7 +1,7 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
 import { lineage as words } from '../../strings/lineage.ts'
-import { pipelines } from '../../strings/pipelines.ts'
+import { pipelines } from '../../strings/pipelines/pipelines.ts'
 import { FlowLag, FlowState } from './flow-text.tsx'
 import type { Flow, TableNode } from './flows.ts'
 import classes from './lineage.module.css'

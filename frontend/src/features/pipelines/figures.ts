@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../api/types.ts'
 import { formatCount, formatDuration, formatPlural } from '../../strings/shared/units.ts'
-import { pipelines as words } from '../../strings/pipelines.ts'
+import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import type { Sample } from './monitor/sample.ts'
 
 /** Rows per second: `12.5 rows/s`, `4,096 rows/s`; a dash when there is no figure. */

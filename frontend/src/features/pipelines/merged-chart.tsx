@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { Chart } from '../../components/chart/chart.tsx'
 import { formatCount, formatPlural } from '../../strings/shared/units.ts'
-import { pipelines as words } from '../../strings/pipelines.ts'
+import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import type { ChartPoints } from './monitor/chart-points.ts'
 import { isIdle } from './monitor/sample.ts'
 import classes from './pipelines.module.css'

@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../api/types.ts'
 import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
-import { pipelines as words } from '../../strings/pipelines.ts'
+import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 
 const TONES: Readonly<Record<Pipeline['state'], StatusTone>> = {
   starting: 'active',

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { Page } from '../../components/page.tsx'
+import { Page } from '../../components/page/page.tsx'
 import { settingsStrings as strings } from '../../strings/settings.ts'
 import classes from './settings.module.css'
 

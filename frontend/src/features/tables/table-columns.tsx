@@ -1,7 +1,7 @@
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import type { IndexedTable } from '../../api/types.ts'
 import { selectColumn } from '../../components/selection/select-column.tsx'
-import { RowLink } from '../../components/row-link.tsx'
+import { RowLink } from '../../components/rows/row-link.tsx'
 import { formatBytes, formatCount, formatPercent, formatPlural } from '../../strings/shared/units.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { tables as words } from '../../strings/tables.ts'

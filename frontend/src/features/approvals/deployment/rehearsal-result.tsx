@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { Rehearsal } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
-import { rehearsalStrings as words } from '../../../strings/rehearsal.ts'
+import { rehearsalStrings as words } from '../../../strings/pipelines/rehearsal.ts'
 import own from './deployment.module.css'
 
 /** The result of a rehearsal: rows, columns and samples of both versions side by side. */

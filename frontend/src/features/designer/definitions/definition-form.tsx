@@ -6,7 +6,7 @@ import { createDefinitionRequest } from '../../../components/form/schemas.ts'
 import { Note } from '../../../components/status/note.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/shared/common.ts'
-import { definitionStrings } from '../../../strings/designer.ts'
+import { definitionStrings } from '../../../strings/pipelines/designer.ts'
 import type { Naming } from '../api.ts'
 
 const words = definitionStrings.form

@@ -6,7 +6,7 @@ import { ApiError } from '../../../api/api-error.ts'
 import { Note } from '../../../components/status/note.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/shared/common.ts'
-import { definitionStrings } from '../../../strings/designer.ts'
+import { definitionStrings } from '../../../strings/pipelines/designer.ts'
 import { useImportDefinition } from '../api.ts'
 import { readDocument, type ReadDocument } from '../import-document.ts'
 

@@ -1,7 +1,7 @@
 import { ActionIcon, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { CloseIcon } from '../../../components/icons.tsx'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import type { Edge, Node, NodeTypes } from '../../../components/graph/graph.ts'
 import { type ConnectRefusal, whyNotConnect } from '../graph-edits.ts'
 import type { GraphEditor } from './use-graph-editor.ts'

@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 
 const words = designerStrings.leave
 

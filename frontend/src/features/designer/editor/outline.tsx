@@ -1,5 +1,5 @@
 import { WarningIcon } from '../../../components/icons.tsx'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import type { NodeProblems } from '../../../components/graph/flow-elements.ts'
 import type { Graph } from '../../../components/graph/graph.ts'
 import classes from '../designer.module.css'

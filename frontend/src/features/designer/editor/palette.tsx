@@ -1,4 +1,4 @@
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import { DRAGGED_TYPE } from '../../../components/graph/dragged-type.ts'
 import { titleOf } from '../../../components/graph/flow-elements.ts'
 import type { NodeTypes } from '../../../components/graph/graph.ts'

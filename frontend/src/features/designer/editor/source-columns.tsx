@@ -1,5 +1,5 @@
 import { useQueries } from '@tanstack/react-query'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import { columnsQuery } from '../../../api/tables.ts'
 import type { Graph, Node } from '../../../components/graph/graph.ts'
 import { sourceTablesOf } from './graph-reading.ts'

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Input, NativeSelect, TextInput } from '@mantine/core'
 import { CloseIcon, PlusIcon } from '../../../components/icons.tsx'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import type { ConfigInputProps } from './config-input-props.ts'
 import { freeId } from '../graph-edits.ts'
 import classes from '../designer.module.css'

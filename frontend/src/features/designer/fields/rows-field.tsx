@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Input, Select, TextInput } from '@mantine/core'
 import { ArrowDownIcon, ArrowUpIcon, CloseIcon, PlusIcon } from '../../../components/icons.tsx'
-import { designerStrings } from '../../../strings/designer.ts'
+import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import { type ConfigField, withValue } from './config-fields.ts'
 import type { ConfigInputProps } from './config-input-props.ts'
 import classes from '../designer.module.css'

@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications'
 import type { VersionSummary } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
-import { definitionPageStrings as words } from '../../../strings/designer.ts'
+import { definitionPageStrings as words } from '../../../strings/pipelines/designer.ts'
 import { useMoveVersion } from '../api.ts'
 import type { Move } from '../board.ts'
 

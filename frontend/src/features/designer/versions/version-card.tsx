@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { VersionSummary } from '../../../api/types.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { shell } from '../../../strings/shared/shell.ts'
-import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
+import { definitionPageStrings, definitionStrings } from '../../../strings/pipelines/designer.ts'
 import type { Move } from '../board.ts'
 import classes from '../board.module.css'
 

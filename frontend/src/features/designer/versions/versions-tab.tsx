@@ -9,7 +9,7 @@ import { DownloadIcon } from '../../../components/icons.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { formatCount } from '../../../strings/shared/units.ts'
-import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
+import { definitionPageStrings, definitionStrings } from '../../../strings/pipelines/designer.ts'
 import { downloadVersion } from './download-version.ts'
 import classes from '../board.module.css'
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useCan } from '../../../api/session.ts'
-import { Page } from '../../../components/page.tsx'
+import { Page } from '../../../components/page/page.tsx'
 import { Empty } from '../../../components/status/states.tsx'
 import { auditStrings as strings } from '../../../strings/operations.ts'
 import { useSearchParams } from '../../../use-search-params.ts'

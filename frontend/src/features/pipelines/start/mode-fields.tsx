@@ -5,7 +5,7 @@ import { READ_MODES, SCHEMA_CHANGES, WRITE_MODES } from '../../../../../src/doma
 import { columnsQuery, tableNamesQuery } from '../../../api/tables.ts'
 import { KeyField } from '../../../components/form/key-field.tsx'
 import { Note } from '../../../components/status/note.tsx'
-import { pipelines as words } from '../../../strings/pipelines.ts'
+import { pipelines as words } from '../../../strings/pipelines/pipelines.ts'
 import { isShown, lacksChanges, type StartForm } from './form.ts'
 
 const texts = words.form

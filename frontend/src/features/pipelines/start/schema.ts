@@ -4,8 +4,8 @@ import { requestedBranch, requestedStart } from '../../../components/start-from/
 import { startPipelineRequest } from '../../../components/form/schemas.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../../../../src/domain/pipelines/trigger-interval.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
-import { pipelines } from '../../../strings/pipelines.ts'
-import { startFromStrings } from '../../../strings/start-from.ts'
+import { pipelines } from '../../../strings/pipelines/pipelines.ts'
+import { startFromStrings } from '../../../strings/pipelines/start-from.ts'
 import { isPlainCopy, isShown, type StartForm } from './form.ts'
 
 const MEBIBYTE = 2 ** 20

@@ -2,12 +2,12 @@ import { Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { rememberedSearch } from '../list-addresses.ts'
-import { common } from '../strings/shared/common.ts'
+import { rememberedSearch } from '../../list-addresses.ts'
+import { common } from '../../strings/shared/common.ts'
 import { ListPlace } from './list-place.ts'
 import classes from './page.module.css'
 import { focusLoadedPage } from './page-focus.ts'
-import { isolatedText } from './text/visible/visible-text.ts'
+import { isolatedText } from '../text/visible/visible-text.ts'
 
 /** A step above the page; `to` is a whole path. */
 export interface Crumb {

@@ -1,5 +1,5 @@
-import { formatPlural } from './shared/units.ts'
-import { environments, inWords } from './environments.ts'
+import { formatPlural } from '../shared/units.ts'
+import { environments, inWords } from '../environments.ts'
 
 /** Text of the list of definitions, and text that its pages share. */
 export const definitionStrings = {
