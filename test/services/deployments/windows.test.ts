@@ -51,6 +51,16 @@ async function deployed(name: string): Promise<Place> {
   return place
 }
 
+/** A definition whose version runs in uat. */
+async function inUat(name: string): Promise<Place> {
+  await lab.tables(name)
+  const place = await lab.define(name)
+  await lab.users.bring(place, 'uat')
+  await lab.deploy(place, 'uat')
+  await lab.untilState(place, 'in_sync', 'uat')
+  return place
+}
+
 const another = (place: Place, name: string, where: string): Promise<Place> =>
   lab.users.addVersion(place.definitionId, graphOf([`s.${name}_in`], `s.${name}_out`, where))
 
@@ -184,11 +194,7 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
   })
 
   it('that is cancelled gives way to the version that arrived after it', LONG, async () => {
-    await lab.tables('queued')
-    const one = await lab.define('queued')
-    await lab.users.bring(one, 'uat')
-    await lab.deploy(one, 'uat')
-    await lab.untilState(one, 'in_sync', 'uat')
+    const one = await inUat('queued')
     await lab.users.bring(await another(one, 'queued', 'id > -1'), 'uat')
     await rules('uat', { windows: [FREEZE], deploy: 'on_arrival' })
     const { rollout } = (await lab.deploy(one, 'uat')).body
@@ -208,11 +214,7 @@ describe('a deployment outside of the windows', { timeout: 120_000 }, () => {
   })
 
   it('on arrival waits too, but a version that is demoted is replaced at once', LONG, async () => {
-    await lab.tables('arrives')
-    const one = await lab.define('arrives')
-    await lab.users.bring(one, 'uat')
-    await lab.deploy(one, 'uat')
-    await lab.untilState(one, 'in_sync', 'uat')
+    const one = await inUat('arrives')
     const two = await another(one, 'arrives', 'id > -1')
     await lab.users.bring(two, 'uat')
     await lab.deploy(one, 'uat')

@@ -1,6 +1,6 @@
-import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { NoteField } from '../../components/form/note-field.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
 import type { Decision } from './api.ts'
 import { missingApprovals, type RequestView } from './request-view.ts'
@@ -51,16 +51,7 @@ function ApproveDialog({ view, onDecide, ...dialog }: OneDialogProps) {
       confirmLabel={strings.confirm(to)}
       onConfirm={() => onDecide({ kind: 'approve', comment })}
     >
-      <Textarea
-        label={strings.comment}
-        description={strings.commentHelp}
-        autosize
-        minRows={2}
-        maxRows={8}
-        data-autofocus
-        value={comment}
-        onChange={({ currentTarget }) => setComment(currentTarget.value)}
-      />
+      <NoteField label={strings.comment} help={strings.commentHelp} value={comment} onChange={setComment} />
     </ConfirmDialog>
   )
 }
@@ -78,17 +69,7 @@ function RejectDialog({ view, onDecide, ...dialog }: OneDialogProps) {
       destructive
       onConfirm={() => onDecide({ kind: 'reject', reason })}
     >
-      <Textarea
-        label={strings.reason}
-        description={strings.reasonHelp}
-        required
-        autosize
-        minRows={2}
-        maxRows={8}
-        data-autofocus
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <NoteField label={strings.reason} help={strings.reasonHelp} value={reason} onChange={setReason} isRequired />
     </ConfirmDialog>
   )
 }
@@ -105,17 +86,7 @@ function OverrideDialog({ view, onDecide, ...dialog }: OneDialogProps) {
       confirmDisabled={reason.trim() === ''}
       onConfirm={() => onDecide({ kind: 'override', reason })}
     >
-      <Textarea
-        label={strings.reason}
-        description={strings.reasonHelp}
-        required
-        autosize
-        minRows={2}
-        maxRows={8}
-        data-autofocus
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <NoteField label={strings.reason} help={strings.reasonHelp} value={reason} onChange={setReason} isRequired />
     </ConfirmDialog>
   )
 }

@@ -1,9 +1,9 @@
-import { Textarea } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Deployment } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { NoteField } from '../../components/form/note-field.tsx'
 import { deploymentPlanStrings, deploymentStrings } from '../../strings/deployments.ts'
 import { overrideWindow, refreshDeployments } from './api.ts'
 
@@ -39,17 +39,7 @@ export function OverrideDialog({ deployment, onClose }: OverrideDialogProps) {
       error={error}
       onConfirm={() => mutate()}
     >
-      <Textarea
-        label={words.reason}
-        description={words.reasonHelp}
-        required
-        autosize
-        minRows={2}
-        maxRows={8}
-        data-autofocus
-        value={reason}
-        onChange={({ currentTarget }) => setReason(currentTarget.value)}
-      />
+      <NoteField label={words.reason} help={words.reasonHelp} value={reason} onChange={setReason} isRequired />
     </ConfirmDialog>
   )
 }
