@@ -10,7 +10,8 @@ import { CAN_WATCH_WORKERS, readProc, workersOf } from '../../support/query-work
 import { sleep, until } from '../../support/waiting.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 
-const SECONDS = 4
+/** Enough for a rehearsal of a test on a busy machine. */
+const SECONDS = 15
 const SECRET = 'a-very-secret-value'
 const ENDLESS = 'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) AS id FROM t'
 

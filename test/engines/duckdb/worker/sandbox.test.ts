@@ -11,6 +11,9 @@ import { later } from '../../../support/waiting.ts'
 import { HOSTILE, RAW_VALUES } from '../sandbox/hostile-sql.ts'
 
 const CANARY = 'CANARY-0b5e'
+/** Enough for what a query of a test does on a busy machine. */
+const SECONDS = 20
+const TOO_LONG = `longer than ${SECONDS} s`
 const lake = new Lake()
 const sandbox = createDuckDbSandbox()
 const schema = schemaOf([field(1, 'id', 'long'), field(2, 'name', 'string')])
@@ -26,7 +29,7 @@ beforeAll(async () => {
     scratchDir: lake.path('sandboxed'),
     threads: 2,
     memoryLimitBytes: 256 * 1024 ** 2,
-    queryLimits: { seconds: 8, diskBytes: 64 * 1024 ** 2 },
+    queryLimits: { seconds: SECONDS, diskBytes: 64 * 1024 ** 2 },
   })
   const file = await lake.data("SELECT i AS id, 'n' || i AS name FROM range(5) r(i)", '{id: 1, name: 2}')
   input = {
@@ -281,22 +284,22 @@ describe('a user query that runs unchecked', () => {
     [
       'a cross join',
       'SELECT count(*) AS c1, NULL AS c2 FROM range(100000) a, range(100000) b, range(100000) c',
-      /longer than 8 s/,
+      TOO_LONG,
     ],
     [
       'an endless recursion',
       'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT n AS c1, NULL AS c2 FROM t',
-      /longer than 8 s|[Mm]emory|MiB|space|size/,
+      new RegExp(`${TOO_LONG}|[Mm]emory|MiB|space|size`),
     ],
     [
       'more rows than the disk may hold',
       "SELECT range AS c1, hash(range)::VARCHAR || 'y' AS c2 FROM range(1000000000)",
-      /longer than 8 s|more than 64 MiB/,
+      new RegExp(`${TOO_LONG}|more than 64 MiB`),
     ],
     [
       'a sort larger than memory and disk',
       'SELECT range AS c1, repeat(hash(range)::VARCHAR, 20) AS c2 FROM range(100000000) ORDER BY c2',
-      /longer than 8 s|[Mm]emory|MiB|space|size/,
+      new RegExp(`${TOO_LONG}|[Mm]emory|MiB|space|size`),
     ],
     [
       'a list of everything',
@@ -306,7 +309,7 @@ describe('a user query that runs unchecked', () => {
   ])('is stopped when it is %s', { ...LONG, timeout: 180_000 }, async (_, query, why) => {
     const before = performance.now()
     const error = await caught(() => run(query))
-    expect(performance.now() - before).toBeLessThan(15_000)
+    expect(performance.now() - before).toBeLessThan((SECONDS + 10) * 1000)
     expect(error).toMatchObject({ name: 'IcebergError' })
     expect(String(error)).toMatch(why)
     await run('SELECT id AS c1, name AS c2 FROM input')
@@ -348,7 +351,7 @@ async function caught(run: () => Promise<unknown>): Promise<unknown> {
 }
 
 describe('rows of a query over files that are not on this machine', () => {
-  const bounds = { maxRows: 10, maxBytes: 10_000, maxTextLength: 100, seconds: 8, memoryBytes: 256 * 1024 ** 2 }
+  const bounds = { maxRows: 10, maxBytes: 10_000, maxTextLength: 100, seconds: SECONDS, memoryBytes: 256 * 1024 ** 2 }
   const query = 'SELECT count(*) AS n FROM input'
   /** Storage of another machine, whose files have a size of their own, whatever manifests say. */
   const remote = (sizeBytes?: number): { readonly io: FileIO; readonly reads: string[] } => {
