@@ -117,13 +117,13 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
     for (const name of ['hadoop', 'sql', 'scratch']) mkdirSync(`${folder}/${name}`)
     spark = await SparkSession.start({ scratch: `${folder}/scratch`, warehouse: `${folder}/hadoop`, sqlCatalog })
     service = await Service.start({ home: `${folder}/home` })
-  }, 300_000)
+  })
 
   afterAll(async () => {
     await service?.stop()
     await spark?.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, 300_000)
+  })
 
   const hadoop: CatalogSettings = { catalog_type: 'hadoop', warehouse: `${folder}/hadoop`, catalog_name: 'house' }
   const sql: CatalogSettings = {
@@ -152,7 +152,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       await spark.run({ cmd: 'make', catalog: prefix, only: prefix === 'house' ? [...names, 'orc_files'] : names })
       before = await dump()
       await service.configure(settings)
-    }, 300_000)
+    })
 
     it.each(tables)('%s has the same inspection results as in Spark', async (table) => {
       await expectSameInspection(service, table, known(before, table))
@@ -164,7 +164,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       beforeAll(async () => {
         for (const table of tables) await service.operate('/api/compact', { table, rewrite_all: true })
         after = await dump()
-      }, 300_000)
+      })
 
       it.each(tables)('%s has the same rows, and its deletes are applied permanently', async (table) => {
         const was = known(before, table)
@@ -212,7 +212,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       beforeAll(async () => {
         for (const table of tables) await changeColumns(service, table, changeOf(table))
         evolved = await dumpRows()
-      }, 300_000)
+      })
 
       it.each(tables)('%s has the same values under the new names', async (table) => {
         const expected = (known(before, table).rows ?? []).map((row) => changedRow(row, changeOf(table)))
@@ -230,7 +230,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
           await service.operate('/api/expire', { table, older_than: new Date().toISOString(), retain_last: 1 })
         }
         after = await dump()
-      }, 300_000)
+      })
 
       it.each(tables)('%s has the same rows and only the snapshots of its references', async (table) => {
         const is = known(after, table)

@@ -11,7 +11,7 @@ import { dump, wipe } from './lifecycle-state.ts'
 import { runs } from '../../support/effort.ts'
 
 /** PostgreSQL runs fewer of the same commands. */
-const STEPS = Number(process.env['LOCKHOUSE_MODEL_STEPS'] ?? runs(20_000, 600))
+const STEPS = Number(process.env['LOCKHOUSE_MODEL_STEPS'] ?? runs(10_000, 600))
 const STEPS_ON_POSTGRES = Math.ceil(STEPS / 30)
 const COMMANDS_PER_RUN = 100
 const requester: Caller = { user: 'u0', role: 'DataEngineer' }
