@@ -1,7 +1,7 @@
 import { useRouter } from '@tanstack/react-router'
 import type { MouseEvent, ReactNode } from 'react'
 import { serviceAddress } from '../../base-path.ts'
-import { useRowTabIndex } from './row-active.ts'
+import { useRowTabIndex } from '../row-active.ts'
 import classes from './row-link.module.css'
 
 export interface RowLinkProps {

@@ -1,5 +1,5 @@
 import { type CSSProperties, memo, type MouseEvent } from 'react'
-import { RowActive } from '../rows/row-active.ts'
+import { RowActive } from '../row-active.ts'
 import type { ColumnSpec, RowScope } from './columns.ts'
 import classes from './data-table.module.css'
 

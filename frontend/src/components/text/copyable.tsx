@@ -2,7 +2,7 @@ import { useClipboard } from '@mantine/hooks'
 import { common } from '../../strings/shared/common.ts'
 import classes from './copyable.module.css'
 import { CheckIcon, CopyIcon } from '../icons.tsx'
-import { useRowTabIndex } from '../rows/row-active.ts'
+import { useRowTabIndex } from '../row-active.ts'
 
 export interface CopyableProps {
   readonly text: string

@@ -13,7 +13,7 @@ import type { Command, CommandSource, NavEntry } from '../../navigation.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { shell } from '../../strings/shared/shell.ts'
 import classes from './quick-search.module.css'
-import { isSearchAwaited } from '../shortcuts/early-keys.ts'
+import { isSearchAwaited } from './early-keys.ts'
 import { quickSearch, SEARCH_FIELD, searchStore } from './search-store.ts'
 import { useMyEntries } from '../use-my-entries.ts'
 

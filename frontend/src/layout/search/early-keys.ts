@@ -1,4 +1,4 @@
-import { SEARCH_FIELD, searchStore } from '../search/search-store.ts'
+import { SEARCH_FIELD, searchStore } from './search-store.ts'
 
 /** After this many milliseconds without a field the search did not load, and keys are for the page again. */
 const LONGEST_WAIT_MS = 20_000
