@@ -11,7 +11,7 @@ import { followLink, meQuery } from './api/session.ts'
 import './global.css'
 import { LinkDialog } from './layout/link-dialog.tsx'
 import { createPageRouter } from './router.tsx'
-import { signIn as words } from './strings/shared/shell.ts'
+import { signIn as words } from './strings/everywhere/shell.ts'
 import { cssVariables, theme } from './theme.ts'
 import { pagePath } from './base-path.ts'
 

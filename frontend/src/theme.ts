@@ -5,7 +5,7 @@ import {
   type MantineColorsTuple,
   type VariantColorsResolver,
 } from '@mantine/core'
-import { common } from './strings/shared/common.ts'
+import { common } from './strings/everywhere/common.ts'
 
 /** The accent color. Shade 7 has enough contrast for white text on light pages, shade 4 for dark text on dark pages. */
 const WATER: MantineColorsTuple = [

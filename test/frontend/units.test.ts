@@ -8,7 +8,7 @@ import {
   formatPercent,
   formatPlural,
   formatRelative,
-} from '../../frontend/src/strings/shared/units.ts'
+} from '../../frontend/src/strings/everywhere/units.ts'
 
 test.each([
   ['432000000', '5 d'],

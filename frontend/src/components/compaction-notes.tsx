@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { operationStrings } from '../strings/operations.ts'
 import { Notice } from './status/notice.tsx'
-import { formatPlural } from '../strings/shared/units.ts'
+import { formatPlural } from '../strings/everywhere/units.ts'
 
 const words = operationStrings.detail
 

@@ -1,6 +1,6 @@
 import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { common } from '../strings/shared/common.ts'
+import { common } from '../strings/everywhere/common.ts'
 import { Notice } from './status/notice.tsx'
 import { errorText } from './status/states.tsx'
 import { visibleText } from '../../../src/lib/visible-text.ts'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useCan } from '../api/session.ts'
-import { common } from '../strings/shared/common.ts'
+import { common } from '../strings/everywhere/common.ts'
 
 /** A link to the settings of the catalog, for those who may change it. */
 export function ConnectLink() {

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 import { ONLY_EMBEDDED } from '../../../src/domain/tables/operations.ts'
-import { operations as words } from '../strings/shared/common.ts'
+import { operations as words } from '../strings/everywhere/common.ts'
 
 interface EngineChoiceProps {
   /** A preview or result of an operation (`details_json`). */

@@ -4,7 +4,7 @@ import { configQuery } from '../api/catalog-config.ts'
 import { useLiveEvents } from '../api/live-events.ts'
 import { queryClient } from '../api/query-client.ts'
 import { CatalogIcon } from '../components/icons.tsx'
-import { shell } from '../strings/shared/shell.ts'
+import { shell } from '../strings/everywhere/shell.ts'
 import classes from './app-layout.module.css'
 
 /** The catalog in use. When it is switched, all data is reloaded. */

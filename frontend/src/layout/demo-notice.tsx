@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { serviceHealthQuery } from '../api/service-health.ts'
-import { shell } from '../strings/shared/shell.ts'
+import { shell } from '../strings/everywhere/shell.ts'
 
 const WHILE_CREATING_MS = 1000
 

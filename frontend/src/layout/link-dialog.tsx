@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { type LinkOutcome, signIn } from '../api/session.ts'
 import type { WhoAmI } from '../api/types.ts'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { roleName, signIn as strings } from '../strings/shared/shell.ts'
+import { roleName, signIn as strings } from '../strings/everywhere/shell.ts'
 
 const words = strings.switch
 

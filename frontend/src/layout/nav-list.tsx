@@ -1,6 +1,6 @@
 import { Link, useRouterState } from '@tanstack/react-router'
 import type { NavEntry } from '../navigation.ts'
-import { shell } from '../strings/shared/shell.ts'
+import { shell } from '../strings/everywhere/shell.ts'
 import { NavCount } from './nav-count.tsx'
 import classes from './nav-list.module.css'
 import { useMyEntries } from './use-my-entries.ts'

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { Page } from '../components/page/page.tsx'
 import { Empty, ErrorState } from '../components/status/states.tsx'
-import { common, states } from '../strings/shared/common.ts'
+import { common, states } from '../strings/everywhere/common.ts'
 import { serviceAddress } from '../base-path.ts'
 
 /** Shown for URLs that do not exist. */

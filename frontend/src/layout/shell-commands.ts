@@ -2,7 +2,7 @@ import { useMantineColorScheme } from '@mantine/core'
 import { InfoIcon } from '../components/icons.tsx'
 import type { CommandSource } from '../navigation.ts'
 import { commands as words } from '../strings/commands.ts'
-import { shell } from '../strings/shared/shell.ts'
+import { shell } from '../strings/everywhere/shell.ts'
 import { SCHEMES } from './color-schemes.ts'
 import { showShortcuts } from './shortcuts/shortcut-store.ts'
 

@@ -1,8 +1,8 @@
 import { Menu, Modal, Select } from '@mantine/core'
 import { useMemo } from 'react'
 import { CheckIcon } from '../components/icons.tsx'
-import { common } from '../strings/shared/common.ts'
-import { shell } from '../strings/shared/shell.ts'
+import { common } from '../strings/everywhere/common.ts'
+import { shell } from '../strings/everywhere/shell.ts'
 import { changeTimeSettings, useTimeSettings, useZone } from '../time/time-settings.ts'
 import { localZone } from '../time/zone.ts'
 

@@ -1,4 +1,4 @@
-import { formatPlural } from './shared/units.ts'
+import { formatPlural } from './everywhere/units.ts'
 
 /** Labels of the parts of an answer, for screen readers. */
 export const markdownStrings = {

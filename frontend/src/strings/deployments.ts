@@ -1,4 +1,4 @@
-import { formatPlural } from './shared/units.ts'
+import { formatPlural } from './everywhere/units.ts'
 import { inWords } from './environments.ts'
 
 /** Text about deployments of versions in environments. */

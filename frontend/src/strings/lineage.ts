@@ -1,4 +1,4 @@
-import { formatPlural } from './shared/units.ts'
+import { formatPlural } from './everywhere/units.ts'
 
 /** Text of lineage: the strip under a title, the lists of a table, and the page. */
 export const lineage = {

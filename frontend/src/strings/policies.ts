@@ -1,5 +1,5 @@
 import type { PolicyOperation } from '../../../src/domain/tables/operations.ts'
-import { formatCount, formatPlural } from './shared/units.ts'
+import { formatCount, formatPlural } from './everywhere/units.ts'
 
 /** Text of the pages about maintenance policies. */
 export const policies = {

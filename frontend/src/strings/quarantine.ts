@@ -1,5 +1,5 @@
 import type { QuarantineEntry } from '../api/types.ts'
-import { formatPlural } from './shared/units.ts'
+import { formatPlural } from './everywhere/units.ts'
 
 /** Text of the page about quarantined files. */
 export const quarantine = {

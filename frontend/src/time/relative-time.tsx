@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { common } from '../strings/shared/common.ts'
-import { formatRelative } from '../strings/shared/units.ts'
+import { common } from '../strings/everywhere/common.ts'
+import { formatRelative } from '../strings/everywhere/units.ts'
 import { useTimeSettings, useZone } from './time-settings.ts'
 import { formatShortTime, formatTime, type Zone } from './zone.ts'
 

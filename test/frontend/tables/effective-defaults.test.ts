@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatBytes } from '../../../frontend/src/strings/shared/units.ts'
+import { formatBytes } from '../../../frontend/src/strings/everywhere/units.ts'
 import { effectiveDefaults } from '../../../frontend/src/features/tables/actions/effective-defaults.ts'
 import { parseCompactionOptions } from '../../../src/maintenance/compaction/options.ts'
 

@@ -1,5 +1,5 @@
 import type UPlot from 'uplot'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { formatTime, type Zone } from '../../time/zone.ts'
 import { isolatedText } from '../text/visible/visible-text.ts'
 import classes from './chart.module.css'

@@ -1,6 +1,6 @@
 import { config, type core } from 'zod'
-import { formStrings as words } from '../../strings/shared/forms.ts'
-import { formatCount } from '../../strings/shared/units.ts'
+import { formStrings as words } from '../../strings/everywhere/forms.ts'
+import { formatCount } from '../../strings/everywhere/units.ts'
 
 // Set before any schema is made (`schemas.ts` imports this file first). Without `jitless`, zod tries `new Function`, which
 // the content security policy of the page refuses.

@@ -1,5 +1,5 @@
 import { type Edge as FlowEdge, type NodeHandle, Position } from '@xyflow/react'
-import { graphStrings as words } from '../../strings/shared/graph.ts'
+import { graphStrings as words } from '../../strings/everywhere/graph.ts'
 import type { Mark } from './diff-drawing.ts'
 import { type Graph, NODE_SIZE, type NodeTypes } from './graph.ts'
 import type { FlowNode } from './node.tsx'

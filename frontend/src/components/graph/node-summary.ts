@@ -1,4 +1,4 @@
-import { graphStrings as words } from '../../strings/shared/graph.ts'
+import { graphStrings as words } from '../../strings/everywhere/graph.ts'
 import type { Node } from './graph.ts'
 
 const MAX_LENGTH = 80

@@ -1,7 +1,7 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
 import { WarningIcon } from '../icons.tsx'
-import { graphStrings as words } from '../../strings/shared/graph.ts'
+import { graphStrings as words } from '../../strings/everywhere/graph.ts'
 import type { Mark } from './diff-drawing.ts'
 import classes from './view.module.css'
 

@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core'
 import { Panel, useReactFlow } from '@xyflow/react'
 import { memo, type ReactNode } from 'react'
 import { FitIcon, MinusIcon, PlusIcon } from '../icons.tsx'
-import { graphStrings as words } from '../../strings/shared/graph.ts'
+import { graphStrings as words } from '../../strings/everywhere/graph.ts'
 import classes from './view.module.css'
 
 /** How all nodes are shown at once. */

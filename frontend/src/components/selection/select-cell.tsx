@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core'
 import { useContext, useId } from 'react'
-import { selection as words } from '../../strings/shared/selection.ts'
+import { selection as words } from '../../strings/everywhere/selection.ts'
 import { useRowTabIndex } from '../row-active.ts'
 import classes from './selection.module.css'
 import { MAX_SELECTED, SelectionOfList } from './selection.ts'

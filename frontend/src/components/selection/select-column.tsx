@@ -1,4 +1,4 @@
-import { selection as words } from '../../strings/shared/selection.ts'
+import { selection as words } from '../../strings/everywhere/selection.ts'
 import type { ColumnSpec } from '../table/columns.ts'
 import { SelectCell } from './select-cell.tsx'
 

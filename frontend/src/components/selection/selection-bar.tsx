@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { selection as words } from '../../strings/shared/selection.ts'
-import { formatCount } from '../../strings/shared/units.ts'
+import { selection as words } from '../../strings/everywhere/selection.ts'
+import { formatCount } from '../../strings/everywhere/units.ts'
 import classes from './selection.module.css'
 import { MAX_SELECTED, type Selection } from './selection.ts'
 

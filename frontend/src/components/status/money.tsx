@@ -1,6 +1,6 @@
 import type { Savings } from '../../api/types.ts'
 import { receiptStrings as strings } from '../../strings/operations.ts'
-import { formatMoney } from '../../strings/shared/units.ts'
+import { formatMoney } from '../../strings/everywhere/units.ts'
 import { Figure, FigureRow } from './figure.tsx'
 
 /** What is saved at the configured prices. */

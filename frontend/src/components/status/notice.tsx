@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import classes from './notice.module.css'
 import { CheckIcon, CloseIcon, InfoIcon, WarningIcon } from '../icons.tsx'
 

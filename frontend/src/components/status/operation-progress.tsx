@@ -5,10 +5,10 @@ import { api } from '../../api/client.ts'
 import { readEventStream } from '../../api/event-stream.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
-import { operations as words } from '../../strings/shared/common.ts'
+import { operations as words } from '../../strings/everywhere/common.ts'
 import classes from './operation-progress.module.css'
 import { ErrorState, errorText } from './states.tsx'
-import { formatBytes, formatCount, formatDuration } from '../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../strings/everywhere/units.ts'
 
 export interface WatchedOperation {
   /** The latest progress; undefined before the first event. */

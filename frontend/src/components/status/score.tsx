@@ -1,4 +1,4 @@
-import { score as words } from '../../strings/shared/score.ts'
+import { score as words } from '../../strings/everywhere/score.ts'
 import { scoreTone } from './score-tone.ts'
 import classes from './score.module.css'
 

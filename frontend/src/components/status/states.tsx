@@ -3,8 +3,8 @@ import { useDebouncedValue } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { ApiError, isMissing, isUnreachable } from '../../api/api-error.ts'
 import type { Role } from '../../api/types.ts'
-import { common, states } from '../../strings/shared/common.ts'
-import { shell } from '../../strings/shared/shell.ts'
+import { common, states } from '../../strings/everywhere/common.ts'
+import { shell } from '../../strings/everywhere/shell.ts'
 import classes from './states.module.css'
 
 /** Placeholder lines while content loads; hidden for the first 150 ms, so that fast responses do not flicker. */

@@ -1,6 +1,6 @@
 import { VisuallyHidden } from '@mantine/core'
 import type { CSSProperties } from 'react'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import classes from './data-table.module.css'
 import { ArrowDownIcon, ArrowUpIcon } from '../icons.tsx'
 import type { ColumnHead } from './model.ts'

@@ -1,4 +1,4 @@
-import { shortcuts } from '../../strings/shared/shortcuts.ts'
+import { shortcuts } from '../../strings/everywhere/shortcuts.ts'
 import type { Shortcut } from '../shortcuts/registry.ts'
 import { useShortcutHelp } from '../shortcuts/use-shortcuts.ts'
 import { type FocusEvent, type KeyboardEvent, type RefObject, useState } from 'react'

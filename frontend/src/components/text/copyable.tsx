@@ -1,5 +1,5 @@
 import { useClipboard } from '@mantine/hooks'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import classes from './copyable.module.css'
 import { CheckIcon, CopyIcon } from '../icons.tsx'
 import { useRowTabIndex } from '../row-active.ts'

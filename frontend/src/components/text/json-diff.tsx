@@ -1,5 +1,5 @@
 import type { JsonChange } from '../../api/types.ts'
-import { diff } from '../../strings/shared/diff.ts'
+import { diff } from '../../strings/everywhere/diff.ts'
 import classes from './json-diff.module.css'
 
 /** Changes of a JSON document, one row each: where, what it was, what it is. */

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, Textarea, TextInput, VisuallyHidden } from '@mantine/core'
 import type { ChatRequest } from '../../api/types.ts'
 import { useFieldShortcuts } from '../../components/shortcuts/use-shortcuts.ts'
-import { shortcuts } from '../../strings/shared/shortcuts.ts'
+import { shortcuts } from '../../strings/everywhere/shortcuts.ts'
 import { agentStrings } from '../../strings/agent.ts'
 import type { ModelChoice } from './model-choice.ts'
 import classes from './agent.module.css'

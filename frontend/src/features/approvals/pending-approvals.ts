@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { NavBadge } from '../../navigation.ts'
-import { shell } from '../../strings/shared/shell.ts'
+import { shell } from '../../strings/everywhere/shell.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'

@@ -3,7 +3,7 @@ import { usePendingApprovalsBadge } from './pending-approvals.ts'
 import { ApprovalIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
-import { labels } from '../../strings/shared/labels.ts'
+import { labels } from '../../strings/everywhere/labels.ts'
 
 /** Navigation to this feature. */
 export const approvalsNav: readonly NavEntry[] = [

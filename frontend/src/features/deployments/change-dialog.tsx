@@ -9,7 +9,7 @@ import { NO_START_CHOICE, requestedBranch, requestedStart } from '../../componen
 import { StartFromFields } from '../../components/start-from/start-from-fields.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
 import { applyChange, type Basis, type DeploymentChange, planQuery, refreshDeployments } from './api.ts'
 import { PlanView } from './plan-view.tsx'

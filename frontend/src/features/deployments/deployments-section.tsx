@@ -9,7 +9,7 @@ import type { Deployment, DeploymentHistory, VersionSummary } from '../../api/ty
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { deploymentStrings as words } from '../../strings/deployments.ts'
 import { environments } from '../../strings/environments.ts'
-import { shell } from '../../strings/shared/shell.ts'
+import { shell } from '../../strings/everywhere/shell.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { definitionDeploymentsQuery, type DeploymentChange, deploymentHistoryQuery, useLiveDeployments } from './api.ts'
 import { ChangeDialog } from './change-dialog.tsx'

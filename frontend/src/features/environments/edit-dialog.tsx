@@ -2,7 +2,7 @@ import { Modal } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { EnvironmentSettings } from '../../api/types.ts'
 import { Loading } from '../../components/status/states.tsx'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { environmentForm, environments } from '../../strings/environments.ts'
 
 const EnvironmentEditor = lazy(async () => ({ default: (await import('./editor.tsx')).EnvironmentEditor }))

@@ -7,7 +7,7 @@ import type { EnvironmentSettings, SetEnvironmentRequest } from '../../api/types
 import { useRequestForm } from '../../components/form/use-request-form.ts'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText } from '../../components/status/states.tsx'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { environmentForm as words, environments } from '../../strings/environments.ts'
 import { environmentsQuery, setEnvironment } from './api.ts'
 import { ConflictNotice } from './conflict-notice.tsx'

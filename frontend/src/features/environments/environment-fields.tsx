@@ -1,7 +1,7 @@
 import { NativeSelect, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { numberIn } from '../../components/form/number-in.ts'
-import { formatBytes } from '../../strings/shared/units.ts'
+import { formatBytes } from '../../strings/everywhere/units.ts'
 import { environmentForm as words, environmentStrings } from '../../strings/environments.ts'
 import type { EnvironmentForm } from './form.ts'
 import { ParameterRows } from './parameter-rows.tsx'

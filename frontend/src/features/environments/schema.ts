@@ -4,7 +4,7 @@ import { WEEKDAYS as DAYS } from '../../../../src/domain/policies/calendar.ts'
 import { numberIn } from '../../components/form/number-in.ts'
 import { setEnvironmentRequest } from '../../components/form/schemas.ts'
 import { environmentForm } from '../../strings/environments.ts'
-import { formStrings } from '../../strings/shared/forms.ts'
+import { formStrings } from '../../strings/everywhere/forms.ts'
 import { type EnvironmentForm, linesOf, type ParameterRow, type RuleForm, SECRET, type WindowRow } from './form.ts'
 
 const words = environmentForm.problems

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { InboxIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
-import { labels } from '../../strings/shared/labels.ts'
+import { labels } from '../../strings/everywhere/labels.ts'
 import { useInboxBadge } from './use-inbox.ts'
 
 /** Navigation to this feature. */

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
 import type { NavBadge } from '../../navigation.ts'
-import { shell } from '../../strings/shared/shell.ts'
+import { shell } from '../../strings/everywhere/shell.ts'
 import { useSeenOperations } from '../operations/seen.ts'
 import { type Inbox, inboxQuery } from './api.ts'
 

@@ -1,5 +1,5 @@
 import type { Lineage, LineageNode } from '../../api/types.ts'
-import { formatDuration, formatPlural } from '../../strings/shared/units.ts'
+import { formatDuration, formatPlural } from '../../strings/everywhere/units.ts'
 import { lineage as words } from '../../strings/lineage.ts'
 
 export type TableNode = Extract<LineageNode, { kind: 'table' }>

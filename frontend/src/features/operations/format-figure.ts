@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration } from '../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../strings/everywhere/units.ts'
 import type { FigureKind } from './result-figures.ts'
 
 /** A figure with its unit. */

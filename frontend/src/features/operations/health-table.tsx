@@ -1,6 +1,6 @@
 import { Title } from '@mantine/core'
 import { Scrollable } from '../../components/scrollable.tsx'
-import { formatDelta } from '../../strings/shared/units.ts'
+import { formatDelta } from '../../strings/everywhere/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
 import { formatFigure } from './format-figure.ts'
 import { figureName } from './operation-words.ts'

@@ -1,8 +1,8 @@
 import { Progress } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { Operation } from '../../api/types.ts'
-import { formatBytes, formatCount, formatDuration } from '../../strings/shared/units.ts'
-import { operations as shared } from '../../strings/shared/common.ts'
+import { formatBytes, formatCount, formatDuration } from '../../strings/everywhere/units.ts'
+import { operations as shared } from '../../strings/everywhere/common.ts'
 import { operationName, shareDone } from './operation-words.ts'
 import classes from './operations.module.css'
 

@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react'
 import type { Operation } from '../../api/types.ts'
 import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { formatBytes, formatDuration } from '../../strings/shared/units.ts'
+import { formatBytes, formatDuration } from '../../strings/everywhere/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
 import classes from './operations.module.css'
 

@@ -1,6 +1,6 @@
 import type { Operation, OperationState } from '../../api/types.ts'
 import type { StatusTone } from '../../components/status/status-dot.tsx'
-import { operations as shared } from '../../strings/shared/common.ts'
+import { operations as shared } from '../../strings/everywhere/common.ts'
 import { operationStrings as strings } from '../../strings/operations.ts'
 import { details, digest } from '../../strings/table-actions.ts'
 import { humanKey } from './result-figures.ts'

@@ -2,7 +2,7 @@ import { Title } from '@mantine/core'
 import type { Operation } from '../../api/types.ts'
 import { Scrollable } from '../../components/scrollable.tsx'
 import { Money } from '../../components/status/money.tsx'
-import { formatBytes, formatCount, formatDelta, formatMilliseconds } from '../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatDelta, formatMilliseconds } from '../../strings/everywhere/units.ts'
 import { receiptStrings as strings } from '../../strings/operations.ts'
 import classes from './operations.module.css'
 

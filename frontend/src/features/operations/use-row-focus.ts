@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type RefObject, useState } from 'react'
 import { ROW_SHORTCUTS, rowDestination } from '../../components/table/data-table-keys.ts'
 import { useShortcutHelp } from '../../components/shortcuts/use-shortcuts.ts'
-import { shortcuts } from '../../strings/shared/shortcuts.ts'
+import { shortcuts } from '../../strings/everywhere/shortcuts.ts'
 
 interface RowFocusOptions {
   readonly count: number

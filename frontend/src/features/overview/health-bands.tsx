@@ -1,7 +1,7 @@
 import { Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { HealthIndex } from '../../api/types.ts'
-import { formatCount } from '../../strings/shared/units.ts'
+import { formatCount } from '../../strings/everywhere/units.ts'
 import { overview as words } from '../../strings/overview.ts'
 import classes from './overview.module.css'
 

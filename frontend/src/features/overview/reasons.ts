@@ -1,5 +1,5 @@
 import type { IndexedTable, Pipeline } from '../../api/types.ts'
-import { formatPercent, formatPlural } from '../../strings/shared/units.ts'
+import { formatPercent, formatPlural } from '../../strings/everywhere/units.ts'
 import { overview } from '../../strings/overview.ts'
 import { isAlive, isLagKnown } from '../pipelines/pipeline-life.ts'
 

@@ -5,7 +5,7 @@ import { parseTriggerInterval } from '../../../../src/domain/pipelines/trigger-i
 import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart/chart.tsx'
 import { useNow } from '../../time/relative-time.tsx'
-import { formatCount, formatDuration, formatPlural, formatRelative } from '../../strings/shared/units.ts'
+import { formatCount, formatDuration, formatPlural, formatRelative } from '../../strings/everywhere/units.ts'
 import { useZone } from '../../time/time-settings.ts'
 import { formatTime } from '../../time/zone.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'

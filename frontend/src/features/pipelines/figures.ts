@@ -1,5 +1,5 @@
 import type { Pipeline } from '../../api/types.ts'
-import { formatCount, formatDuration, formatPlural } from '../../strings/shared/units.ts'
+import { formatCount, formatDuration, formatPlural } from '../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import type { Sample } from './monitor/sample.ts'
 

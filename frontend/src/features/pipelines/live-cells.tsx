@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { Pipeline } from '../../api/types.ts'
 import { RelativeTime, useNow } from '../../time/relative-time.tsx'
-import { formatDuration } from '../../strings/shared/units.ts'
+import { formatDuration } from '../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
 import { lastBatch } from './monitor/state.ts'

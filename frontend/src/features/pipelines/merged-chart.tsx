@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { Chart } from '../../components/chart/chart.tsx'
-import { formatCount, formatPlural } from '../../strings/shared/units.ts'
+import { formatCount, formatPlural } from '../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import type { ChartPoints } from './monitor/chart-points.ts'
 import { isIdle } from './monitor/sample.ts'

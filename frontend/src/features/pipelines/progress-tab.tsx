@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../api/types.ts'
 import { CodeBlock } from '../../components/text/code-block.tsx'
-import { formatDuration } from '../../strings/shared/units.ts'
+import { formatDuration } from '../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import classes from './pipelines.module.css'
 

@@ -1,7 +1,7 @@
 import { Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { POLICY_OPERATIONS } from '../../../../src/domain/tables/operations.ts'
-import { operations } from '../../strings/shared/common.ts'
+import { operations } from '../../strings/everywhere/common.ts'
 import { policies, policyForm as words } from '../../strings/policies.ts'
 import { CONDITIONS, DAYS, type PolicyForm } from './form.ts'
 import classes from './policies.module.css'

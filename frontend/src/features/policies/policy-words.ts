@@ -1,7 +1,7 @@
 import type { Policy, PolicyDecision } from '../../api/types.ts'
 import type { StatusTone } from '../../components/status/status-dot.tsx'
-import { formatBytes, formatPercent } from '../../strings/shared/units.ts'
-import { operations } from '../../strings/shared/common.ts'
+import { formatBytes, formatPercent } from '../../strings/everywhere/units.ts'
+import { operations } from '../../strings/everywhere/common.ts'
 import { policies as words } from '../../strings/policies.ts'
 
 /** The conditions of a policy, each in a few words. */

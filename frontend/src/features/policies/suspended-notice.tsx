@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Policy } from '../../api/types.ts'
 import { Note } from '../../components/status/note.tsx'
 import { errorText } from '../../components/status/states.tsx'
-import { formatPlural } from '../../strings/shared/units.ts'
+import { formatPlural } from '../../strings/everywhere/units.ts'
 import { policies } from '../../strings/policies.ts'
 import { POLICIES_KEY, resumePolicy } from './api.ts'
 

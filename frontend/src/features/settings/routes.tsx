@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-route
 import { SettingsIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
-import { labels } from '../../strings/shared/labels.ts'
+import { labels } from '../../strings/everywhere/labels.ts'
 
 /** Navigation to this feature. */
 export const settingsNav: readonly NavEntry[] = [

@@ -8,7 +8,7 @@ import { LineageIcon, OperationsIcon, SqlIcon, TablesIcon } from '../../componen
 import { quotedName } from '../../components/text/quoted-name.ts'
 import type { Command, CommandSource } from '../../navigation.ts'
 import { commands as words } from '../../strings/commands.ts'
-import { operations } from '../../strings/shared/common.ts'
+import { operations } from '../../strings/everywhere/common.ts'
 import { register } from '../../strings/table-actions.ts'
 import { table as tableWords } from '../../strings/tables.ts'
 import { useOpenObject } from '../../use-open-object.ts'

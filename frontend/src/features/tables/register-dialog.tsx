@@ -1,7 +1,7 @@
 import { Button, Modal } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Loading } from '../../components/status/states.tsx'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { register as words } from '../../strings/table-actions.ts'
 import { useDialog } from '../../use-dialog.ts'
 

@@ -10,7 +10,7 @@ import { useRequestForm } from '../../components/form/use-request-form.ts'
 import { registerRequest } from '../../components/form/schemas.ts'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText } from '../../components/status/states.tsx'
-import { common } from '../../strings/shared/common.ts'
+import { common } from '../../strings/everywhere/common.ts'
 import { register as words } from '../../strings/table-actions.ts'
 
 const FIELDS = ['table', 'metadata_location'] as const

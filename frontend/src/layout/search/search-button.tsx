@@ -1,5 +1,5 @@
 import { SearchIcon } from '../../components/icons.tsx'
-import { shell } from '../../strings/shared/shell.ts'
+import { shell } from '../../strings/everywhere/shell.ts'
 import classes from './search-button.module.css'
 
 /** Opens the search, and shows its keyboard shortcut. */

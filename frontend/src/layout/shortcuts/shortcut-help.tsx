@@ -1,8 +1,8 @@
 import { Modal } from '@mantine/core'
 import { Fragment, useSyncExternalStore } from 'react'
 import { type Shortcut, shortcutRegistry } from '../../components/shortcuts/registry.ts'
-import { common } from '../../strings/shared/common.ts'
-import { shortcuts as words } from '../../strings/shared/shortcuts.ts'
+import { common } from '../../strings/everywhere/common.ts'
+import { shortcuts as words } from '../../strings/everywhere/shortcuts.ts'
 import classes from './shortcut-help.module.css'
 import { hideShortcuts } from './shortcut-store.ts'
 

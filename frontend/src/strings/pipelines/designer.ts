@@ -1,4 +1,4 @@
-import { formatPlural } from '../shared/units.ts'
+import { formatPlural } from '../everywhere/units.ts'
 import { environments, inWords } from '../environments.ts'
 
 /** Text of the list of definitions, and text that its pages share. */

@@ -1,4 +1,4 @@
-import { formatCount, formatPlural } from '../shared/units.ts'
+import { formatCount, formatPlural } from '../everywhere/units.ts'
 
 /** What the text alternative of a chart states; values with their units. */
 interface ChartSummary {

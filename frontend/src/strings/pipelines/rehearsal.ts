@@ -1,4 +1,4 @@
-import { formatCount, formatPlural } from '../shared/units.ts'
+import { formatCount, formatPlural } from '../everywhere/units.ts'
 
 /** Text about what an approval would deploy. */
 export const approvedDeploymentStrings = {

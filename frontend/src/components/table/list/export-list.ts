@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications'
 import { list as words } from '../../../strings/list.ts'
-import { formatPlural } from '../../../strings/shared/units.ts'
+import { formatPlural } from '../../../strings/everywhere/units.ts'
 import { errorText } from '../../status/states.tsx'
 import { saveFile } from '../../text/save-file.ts'
 import type { ExportedColumn } from '../columns.ts'

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import type { Rehearsal } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
-import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount } from '../../../strings/everywhere/units.ts'
 import { rehearsalStrings as words } from '../../../strings/pipelines/rehearsal.ts'
 import own from './deployment.module.css'
 

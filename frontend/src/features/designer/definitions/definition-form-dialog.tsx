@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Loading } from '../../../components/status/states.tsx'
-import { common } from '../../../strings/shared/common.ts'
+import { common } from '../../../strings/everywhere/common.ts'
 import type { DefinitionFormProps } from './definition-form.tsx'
 
 const DefinitionForm = lazy(async () => ({ default: (await import('./definition-form.tsx')).DefinitionForm }))

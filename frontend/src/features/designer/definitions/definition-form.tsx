@@ -5,7 +5,7 @@ import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { createDefinitionRequest } from '../../../components/form/schemas.ts'
 import { Note } from '../../../components/status/note.tsx'
 import { errorText } from '../../../components/status/states.tsx'
-import { common } from '../../../strings/shared/common.ts'
+import { common } from '../../../strings/everywhere/common.ts'
 import { definitionStrings } from '../../../strings/pipelines/designer.ts'
 import type { Naming } from '../api.ts'
 

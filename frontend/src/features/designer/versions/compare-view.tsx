@@ -9,7 +9,7 @@ import type { Mark } from '../../../components/graph/diff-drawing.ts'
 import { DiffView } from '../../../components/graph/diff-view.tsx'
 import type { Node } from '../../../components/graph/graph.ts'
 import { configText, modeOf } from '../../../components/graph/node-summary.ts'
-import { graphStrings } from '../../../strings/shared/graph.ts'
+import { graphStrings } from '../../../strings/everywhere/graph.ts'
 import { type DiffLine, diffLines } from './diff-lines.ts'
 import classes from '../designer.module.css'
 

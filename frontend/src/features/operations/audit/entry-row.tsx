@@ -8,7 +8,7 @@ import { StatusDot, type StatusTone } from '../../../components/status/status-do
 import { useZone } from '../../../time/time-settings.ts'
 import { formatTime } from '../../../time/zone.ts'
 import { auditStrings as strings } from '../../../strings/operations.ts'
-import { roleName } from '../../../strings/shared/shell.ts'
+import { roleName } from '../../../strings/everywhere/shell.ts'
 import { objectName, objectPage } from '../object-link.ts'
 import classes from './audit.module.css'
 

@@ -4,7 +4,7 @@ import type { AuditVerification } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { Copyable } from '../../../components/text/copyable.tsx'
 import { errorText } from '../../../components/status/states.tsx'
-import { formatPlural } from '../../../strings/shared/units.ts'
+import { formatPlural } from '../../../strings/everywhere/units.ts'
 import { auditStrings } from '../../../strings/operations.ts'
 import { verifyAudit } from './api.ts'
 

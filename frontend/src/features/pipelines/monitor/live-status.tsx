@@ -1,7 +1,7 @@
 import { StatusDot } from '../../../components/status/status-dot.tsx'
 import { Note } from '../../../components/status/note.tsx'
 import { useNow } from '../../../time/relative-time.tsx'
-import { formatRelative } from '../../../strings/shared/units.ts'
+import { formatRelative } from '../../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../../strings/pipelines/pipelines.ts'
 import type { Connection } from './store.ts'
 

@@ -2,7 +2,7 @@ import { passwordIn, REDACTED } from '../../../../../src/domain/network/uri-pass
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../../api/types.ts'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import { setCatalogConfigRequest } from '../../../components/form/schemas.ts'
-import { formStrings } from '../../../strings/shared/forms.ts'
+import { formStrings } from '../../../strings/everywhere/forms.ts'
 import { catalogStrings } from '../../../strings/settings.ts'
 import { type CatalogForm, toRequest } from './form.ts'
 

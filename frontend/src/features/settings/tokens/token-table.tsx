@@ -11,7 +11,7 @@ import { DataTable } from '../../../components/table/data-table.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
 import { tokenStrings as strings } from '../../../strings/settings.ts'
-import { roleName } from '../../../strings/shared/shell.ts'
+import { roleName } from '../../../strings/everywhere/shell.ts'
 import { revokeToken, tokensQuery } from '../api.ts'
 import { tokenState, type TokenState } from './token-state.ts'
 

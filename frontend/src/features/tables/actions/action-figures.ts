@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDelta } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatDelta } from '../../../strings/everywhere/units.ts'
 import { details as names, digest } from '../../../strings/table-actions.ts'
 import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import type { ActionKind } from './action-specs.ts'

@@ -5,7 +5,7 @@ import {
   OPERATION_REQUESTS,
   renameColumnFields,
 } from '../../../components/form/schemas.ts'
-import { formStrings } from '../../../strings/shared/forms.ts'
+import { formStrings } from '../../../strings/everywhere/forms.ts'
 import type { Zone } from '../../../time/zone.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
 import { type FormValues, isAsked, readField } from './form-values.ts'

@@ -1,5 +1,5 @@
 import type { RequestedKind } from '../../../../../src/domain/tables/operations.ts'
-import { operations } from '../../../strings/shared/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 
 /** Everything that the page can do to a table. */

@@ -1,5 +1,5 @@
 import { findByName } from '../../../components/text/find-by-name.ts'
-import { operations } from '../../../strings/shared/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import type { ActionKind } from './action-specs.ts'
 
 /** Tables that are offered for each action. */

@@ -1,7 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { useMe } from '../../../api/session.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
-import { operations } from '../../../strings/shared/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import { table as words } from '../../../strings/tables.ts'
 import type { ActionKind } from './action-specs.ts'
 import { offeredActions } from './offered-actions.ts'

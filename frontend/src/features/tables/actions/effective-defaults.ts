@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../../strings/everywhere/units.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 import type { ActionKind } from './action-specs.ts'
 import { parseSize } from '../../../components/form/parse-size.ts'

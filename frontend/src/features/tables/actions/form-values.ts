@@ -1,6 +1,6 @@
 import { numberIn } from '../../../components/form/number-in.ts'
 import { parseSize } from '../../../components/form/parse-size.ts'
-import { formatBytes } from '../../../strings/shared/units.ts'
+import { formatBytes } from '../../../strings/everywhere/units.ts'
 import { fromTimeInput, toTimeInput, type Zone } from '../../../time/zone.ts'
 import { fieldErrors } from '../../../strings/table-actions.ts'
 import type { ActionSpec, FieldSpec } from './action-specs.ts'

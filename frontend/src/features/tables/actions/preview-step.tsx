@@ -5,7 +5,7 @@ import { isWithoutEffect, OPERATIONS } from '../../../../../src/domain/tables/op
 import { hasCode } from '../../../api/api-error.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
-import { operations } from '../../../strings/shared/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import type { applyPlan, previewAction } from '../api.ts'
 import classes from './action-drawer.module.css'

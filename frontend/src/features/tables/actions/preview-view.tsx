@@ -1,5 +1,5 @@
 import { EngineChoice } from '../../../components/engine-choice.tsx'
-import { formatCount, formatPlural } from '../../../strings/shared/units.ts'
+import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { actions as words, previews } from '../../../strings/table-actions.ts'

@@ -2,9 +2,9 @@ import { Button, Menu } from '@mantine/core'
 import { BULK_KINDS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import { SelectionBar } from '../../../components/selection/selection-bar.tsx'
 import type { Selection } from '../../../components/selection/selection.ts'
-import { formatCount } from '../../../strings/shared/units.ts'
+import { formatCount } from '../../../strings/everywhere/units.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
-import { operations } from '../../../strings/shared/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
 
 interface BulkBarProps {

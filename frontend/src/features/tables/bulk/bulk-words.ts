@@ -1,6 +1,6 @@
 import { OPERATIONS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import type { Operation } from '../../../api/types.ts'
-import { formatBytes, formatCount, formatPlural } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
 import { type Details, numberOf } from '../actions/action-figures.ts'
 import type { BulkItem } from './bulk-run.ts'

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../../api/types.ts'
-import { formatCount, formatPlural } from '../../../strings/shared/units.ts'
+import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { rowChange } from './snapshot-change.ts'
 import classes from './snapshots-tab.module.css'

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react'
 import type { Snapshot } from '../../../api/types.ts'
 import { Chart } from '../../../components/chart/chart.tsx'
-import { formatCount, formatPlural } from '../../../strings/shared/units.ts'
+import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { rowsOverTime } from './rows-over-time.ts'
 import classes from './snapshots-tab.module.css'

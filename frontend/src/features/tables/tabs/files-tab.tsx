@@ -1,7 +1,7 @@
 import type { FileList, TableFile } from '../../../api/types.ts'
 import { Copyable } from '../../../components/text/copyable.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
-import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount } from '../../../strings/everywhere/units.ts'
 import { files as words } from '../../../strings/tables.ts'
 import { filesQuery } from '../api.ts'
 import { describePartition } from './field-text.ts'

@@ -1,6 +1,6 @@
 import type { Partition, PartitionList } from '../../../api/types.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
-import { formatBytes, formatCount } from '../../../strings/shared/units.ts'
+import { formatBytes, formatCount } from '../../../strings/everywhere/units.ts'
 import { partitions as words } from '../../../strings/tables.ts'
 import { partitionsQuery } from '../api.ts'
 import { describePartition } from './field-text.ts'

@@ -5,7 +5,7 @@ import type { ChangesAnswer, Snapshot, SnapshotList } from '../../../../api/type
 import { downloadCsv } from '../../../../components/rows/csv.ts'
 import { RowGrid } from '../../../../components/rows/row-grid.tsx'
 import { ErrorState, Loading } from '../../../../components/status/states.tsx'
-import { formatBytes, formatDuration } from '../../../../strings/shared/units.ts'
+import { formatBytes, formatDuration } from '../../../../strings/everywhere/units.ts'
 import { rowGrid, tableChanges as words } from '../../../../strings/query.ts'
 import { useZone } from '../../../../time/time-settings.ts'
 import { formatTime } from '../../../../time/zone.ts'
