@@ -35,7 +35,7 @@ export default defineConfig({
             { name: 'ui', test: /node_modules[\\/](@mantine|@floating-ui)[\\/]/, minShareCount: 3 },
             {
               name: 'shared',
-              test: /frontend[\\/]src[\\/](api|components(?![\\/](form|table))|layout|strings[\\/]shared)/,
+              test: /frontend[\\/]src[\\/](api|components(?![\\/](form|table))|layout|strings[\\/]everywhere)/,
               minShareCount: 3,
             },
             // Apart from the rest, for pages without a table do not load it.
