@@ -302,7 +302,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
 
   it.each([
     ['expire demo.events --retain-last 0 --yes', 'INVALID_REQUEST', 'retain_last must be 1 or more'],
-    ['health demo.nothing', 'NO_SUCH_TABLE', 'There is no table demo.nothing.'],
+    ['health demo.nothing', 'NO_SUCH_TABLE', 'Table demo.nothing does not exist.'],
     ['token revoke tok-none --yes', 'NOT_FOUND', 'no active token tok-none'],
     ['fly', 'USAGE', 'unknown command fly'],
   ])('`%s` names code and reason once when it fails', async (command, code, message) => {

@@ -24,7 +24,7 @@ describe('the message of a refused request', () => {
     ['POST', '/api/compact', {}, /^table is required$/],
     ['POST', '/api/compact', { table: 5 }, /^table must be text, not a number$/],
     ['POST', '/api/compact', { table: 'demo.events', bogus: 1 }, /^bogus is not a known field$/],
-    ['POST', '/api/compact', { table: 'demo.none', dry_run: true }, /^There is no table demo\.none\.$/],
+    ['POST', '/api/compact', { table: 'demo.none', dry_run: true }, /^Table demo\.none does not exist\.$/],
     ['POST', '/api/compact', { table: 'demo.events', where: '1 =' }, /^where: expected a column name, .+$/],
     ['POST', '/api/expire', { table: 'demo.events', older_than: 'noon' }, /^older_than must be a time such as 2.+Z$/],
     [

@@ -8,6 +8,7 @@ import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
 import { createVersion, type NewVersion, versionLocation } from './create-version.ts'
 import { findHadoopVersion, followHadoopVersion, type HadoopVersion } from './version.ts'
 import { loadTableAt, metadataFileSuffix } from '../metadata-file.ts'
+import { noSuchNamespace, noSuchTable } from '../name-errors.ts'
 import { newTableMetadata } from '../new-table.ts'
 import { trimMetadata } from '../ownership/metadata-trimming.ts'
 import {
@@ -91,8 +92,7 @@ class HadoopCatalog implements Catalog {
   async locateTable(identifier: TableIdentifier, known?: string): Promise<string> {
     const followed = known === undefined ? undefined : await followHadoopVersion(this.#io, known)
     const found = followed ?? (await this.#find(identifier))
-    if (found === undefined)
-      throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
+    if (found === undefined) throw noSuchTable(identifier)
     return found.location
   }
 
@@ -146,9 +146,7 @@ class HadoopCatalog implements Catalog {
 
   async #load(identifier: TableIdentifier): Promise<{ readonly table: Table; readonly version: number | undefined }> {
     const found = await this.#find(identifier)
-    if (found === undefined) {
-      throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
-    }
+    if (found === undefined) throw noSuchTable(identifier)
     return { table: await loadTableAt(this.#io, identifier, found.location), version: found.version }
   }
 
@@ -197,7 +195,7 @@ class HadoopCatalog implements Catalog {
   async #requireNamespace(namespace: readonly string[]): Promise<void> {
     checkNamespace(namespace)
     if ((await this.#exists(namespace)) && !(await this.#isTable(namespace))) return
-    throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${formatNamespace(namespace)}.`)
+    throw noSuchNamespace(namespace)
   }
 
   #folder(levels: readonly string[]): string {

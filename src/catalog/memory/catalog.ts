@@ -1,10 +1,10 @@
-import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
 import type { CommitOutcome } from '../commit-outcome.ts'
 import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadTableAt } from '../metadata-file.ts'
+import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
 import {
@@ -122,7 +122,7 @@ class MemoryCatalog implements Catalog {
     checkIdentifier(identifier)
     const location = this.#locations.get(formatIdentifier(identifier))
     if (location !== undefined) return location
-    throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
+    throw noSuchTable(identifier)
   }
 
   #swap(identifier: TableIdentifier, expected: string, next: string): SwapOutcome {
@@ -152,10 +152,6 @@ class MemoryCatalog implements Catalog {
     checkNamespace(namespace)
     const name = formatNamespace(namespace)
     const found = [...this.#namespaces].some((candidate) => candidate === name || candidate.startsWith(`${name}.`))
-    if (!found) throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${name}.`)
+    if (!found) throw noSuchNamespace(namespace)
   }
-}
-
-function tableExists(identifier: TableIdentifier): IcebergError {
-  return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} already exists.`)
 }

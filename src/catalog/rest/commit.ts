@@ -10,7 +10,8 @@ import { nextMetadata } from '../commit-swap.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 import { hasStatus, isCertainRefusal } from './errors.ts'
 import { addedSnapshots, judgeCommit } from './outcome.ts'
-import { creationError, noSuchTable } from './table-errors.ts'
+import { noSuchTable } from '../name-errors.ts'
+import { creationError } from './table-errors.ts'
 
 /** The operations of a REST catalog that a commit needs. */
 export interface RestCommitPort {

@@ -9,7 +9,8 @@ import type { RestClient } from './client.ts'
 import { answerJson, hasStatus } from './errors.ts'
 import { createTableBody } from './messages.ts'
 import type { RestRoutes } from './routes.ts'
-import { creationError, noSuchNamespace, noSuchTable } from './table-errors.ts'
+import { noSuchNamespace, noSuchTable } from '../name-errors.ts'
+import { creationError } from './table-errors.ts'
 
 export interface RestNamesParts {
   readonly client: RestClient

@@ -1,7 +1,8 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { hasStatus, isCertainRefusal } from './errors.ts'
-import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
+import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
+import { formatIdentifier } from '../table-identifier.ts'
 
 /** Catches an error with this status and returns undefined. */
 export function unlessStatus(status: number): (error: unknown) => undefined {
@@ -20,20 +21,9 @@ export function loadError(error: unknown, identifier: TableIdentifier): unknown 
 
 /** Why a table was not created or registered; `COMMIT_STATE_UNKNOWN` when the outcome is unknown. */
 export function creationError(error: unknown, identifier: TableIdentifier): unknown {
-  const name = formatIdentifier(identifier)
   if (hasStatus(error, 404)) return noSuchNamespace(identifier.namespace)
-  if (hasStatus(error, 409)) return new IcebergError('TABLE_EXISTS', `${name} already exists, as a table or a view.`)
+  if (hasStatus(error, 409)) return tableExists(identifier)
   if (isCertainRefusal(error)) return error
-  const message = `It is not known whether ${name} was created; no file was deleted.`
+  const message = `It is not known whether ${formatIdentifier(identifier)} was created; no file was deleted.`
   return new IcebergError('COMMIT_STATE_UNKNOWN', message, { cause: error })
-}
-
-/** `NO_SUCH_TABLE`, naming it. */
-export function noSuchTable(identifier: TableIdentifier): IcebergError {
-  return new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
-}
-
-/** `NO_SUCH_NAMESPACE`, naming it. */
-export function noSuchNamespace(namespace: readonly string[]): IcebergError {
-  return new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${formatNamespace(namespace)}.`)
 }

@@ -15,6 +15,7 @@ import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '..
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
 import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
+import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import type { TableCommit } from '../requests.ts'
 import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'
@@ -425,14 +426,14 @@ class SqlCatalogImpl implements SqlCatalog {
   async #requireNamespace(namespace: readonly string[]): Promise<void> {
     checkNamespace(namespace)
     if (await query(() => this.#namespaces.exists(namespace))) return
-    throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${formatNamespace(namespace)}.`)
+    throw noSuchNamespace(namespace)
   }
 
   async #noSuchTable(identifier: TableIdentifier): Promise<IcebergError> {
     const names = await query(() => listCatalogNames(this.#db))
     const others = names.length > 0 && !names.includes(this.name) ? names.map((name) => `"${name}"`).join(', ') : ''
-    const hint = others === '' ? '' : ` The catalog "${this.name}" is empty; this database contains ${others}.`
-    return new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.${hint}`)
+    const hint = others === '' ? undefined : `The catalog "${this.name}" is empty; this database contains ${others}.`
+    return noSuchTable(identifier, hint)
   }
 }
 
@@ -440,7 +441,3 @@ class SqlCatalogImpl implements SqlCatalog {
 class MovedError extends Error {}
 
 type EntryRow = Pick<IcebergTablesTable, 'catalog_name' | 'table_namespace' | 'table_name' | 'metadata_location'>
-
-function tableExists(identifier: TableIdentifier): IcebergError {
-  return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} already exists, as a table or a view.`)
-}

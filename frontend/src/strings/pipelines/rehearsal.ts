@@ -13,7 +13,7 @@ export const approvedDeploymentStrings = {
   noChange: (version: number) => `The same content as v${version}, which runs there.`,
   columns: {
     title: (table: string) => `Columns of ${table}`,
-    missing: (table: string) => `There is no table ${table} yet.`,
+    missing: (table: string) => `Table ${table} does not exist yet.`,
     name: 'Column',
     type: 'Type',
     now: 'Filled now',
