@@ -57,7 +57,7 @@ describe('the detail of a refusal', () => {
       'version_id names no version: ver-none',
     ],
     ['POST', '/api/pipeline/start', { ...CHECKPOINT, trigger_interval: 'often' }, 'trigger_interval must be'],
-    ['POST', '/api/pipeline/start', CHECKPOINT, 'source_table: there is no table s.a'],
+    ['POST', '/api/pipeline/start', CHECKPOINT, 'source_table: table s.a does not exist'],
     [
       'PUT',
       '/api/config',

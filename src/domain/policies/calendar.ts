@@ -29,7 +29,7 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** Whether the text is a cron expression of five fields that has a next time. */
+/** True for a cron expression of five fields with a next time. */
 export function isCronExpression(text: string): boolean {
   if (text.trim().split(/\s+/).length !== 5) return false
   try {

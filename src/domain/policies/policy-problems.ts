@@ -18,7 +18,7 @@ export function policyProblems({ operations, when: { schedule }, window }: Check
     problems.push({ path: 'operations', message: 'must have each operation at most once' })
   }
   if (schedule !== undefined && !isCronExpression(schedule.cron)) {
-    const message = 'must be a cron expression of five fields that has a next time, such as 0 3 * * *'
+    const message = 'must be a valid cron expression of five fields with a next time, such as 0 3 * * *'
     problems.push({ path: 'when.schedule.cron', message })
   }
   for (const [path, timezone] of [

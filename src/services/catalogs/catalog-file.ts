@@ -28,7 +28,7 @@ export async function admitCatalogFile(path: string, { own, create }: CatalogFil
   const found = await statOf(absolute)
   if (found === undefined) {
     if ((await statOf(dirname(absolute)))?.isDirectory() !== true) throw refusal('is in a folder that does not exist')
-    if (!create) throw refusal('names a file that does not exist: correct it, or send create: true to create it')
+    if (!create) throw refusal('file not found: correct the path, or send create: true to create the file')
     return absolute
   }
   if (!found.isFile()) throw refusal('names a folder, or something else that is not a file')

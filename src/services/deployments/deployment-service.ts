@@ -286,7 +286,7 @@ async function abortRollout(
     if (record === undefined || rollout?.phase !== 'watching' || rollout.id !== rolloutId) {
       throw new DomainError('CONFLICT', 'the rollout has just ended: ask for the deployment again')
     }
-    const reason = `rolled back by ${context.caller.user} while it was watched`
+    const reason = `rolled back by ${context.caller.user} during verification`
     const now = deps.now()
     const started = rollout.planned?.pipeline.id
     if (started !== undefined) await createPipelineStore(tx).requestStop(started)

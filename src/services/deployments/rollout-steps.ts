@@ -249,7 +249,7 @@ async function watchIdle(deps: RolloutDeps, record: RollingOut, { planned, isIdl
 function failureOf({ state, error }: PipelineRecord): string | undefined {
   const { message = 'no error is known', failures = 0 } = error ?? {}
   if (state === 'failed') return `it failed: ${message}`
-  if (state === 'stopped' || state === 'stopping') return 'it was stopped while it was watched'
+  if (state === 'stopped' || state === 'stopping') return 'stopped during verification'
   return state === 'degraded' && failures >= MAX_FAILURES
     ? `it failed ${failures} times in a row: ${message}`
     : undefined

@@ -183,7 +183,7 @@ export async function loadSchema(
   try {
     return currentSchema((await catalog.current().loadTable(parseIdentifier(table))).metadata)
   } catch (error) {
-    if (isTableMissing(error) || isIcebergError(error, 'INVALID_ARGUMENT')) return `there is no table ${table}`
+    if (isTableMissing(error) || isIcebergError(error, 'INVALID_ARGUMENT')) return `table ${table} does not exist`
     throw error
   }
 }

@@ -293,7 +293,7 @@ function namesOf({ operation, outcome, reason }: PolicyDecisionsTable) {
 async function ofTable({ index, policies, decisions }: PolicyDeps, table: string): Promise<Wire<typeof tablePolicy>> {
   const row: TableHealthTable | undefined = await index.find(table)
   if (row === undefined)
-    throw new DomainError('NOT_FOUND', `there is no table ${table}, or the health index has not measured it yet`)
+    throw new DomainError('NOT_FOUND', `table ${table} does not exist, or the health index has not measured it yet`)
   const governing = governingPolicies(await policies.list(), table)
   const operations = await Promise.all(
     governing.map(async ({ operation, policy, overridden }) => {

@@ -69,12 +69,12 @@ async function findTable(catalog: TableLookup, levels: readonly string[], list: 
   if (levels.length > 1 || name.includes('.')) {
     const found = await loadIfPresent(catalog, name)
     if (found !== undefined) return found
-    throw new DomainError('UNPROCESSABLE', `there is no table ${name}`)
+    throw new DomainError('UNPROCESSABLE', `table ${name} does not exist`)
   }
   const alike = (await list()).filter((identifier) => identifier.name === name)
   const [only, ...others] = alike
   if (only !== undefined && others.length === 0) return catalog.loadTable(only)
-  const why = only === undefined ? `there is no table ${name}` : `${name} is the name of ${alike.length} tables`
+  const why = only === undefined ? `table ${name} does not exist` : `${name} is the name of ${alike.length} tables`
   throw new DomainError(
     'UNPROCESSABLE',
     `${why}: write namespace.name, such as ${alike.map(formatIdentifier)[0] ?? 'demo.orders'}`,

@@ -188,7 +188,7 @@ function withColumns<Input extends CompiledInput>(input: Input, used: ReadonlySe
 function missingTables({ lookups, diverts }: GraphPlan, others: ReadonlyMap<string, Schema>): readonly string[] {
   return [...new Set([...lookups, ...diverts])]
     .filter((table) => !others.has(table))
-    .map((table) => `there is no table ${table}`)
+    .map((table) => `table ${table} does not exist`)
 }
 
 /** What Spark runs is text that its UI and logs show. */

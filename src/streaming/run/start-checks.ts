@@ -149,7 +149,7 @@ async function loadTable(catalog: Catalog, field: string, name: string): Promise
     return await catalog.loadTable(parseIdentifier(name))
   } catch (error) {
     if (isTableMissing(error)) {
-      throw refuse('NOT_FOUND', field, { what: `there is no table ${name}`, cause: error })
+      throw refuse('NOT_FOUND', field, { what: `table ${name} does not exist`, cause: error })
     }
     if (isIcebergError(error, 'INVALID_ARGUMENT'))
       throw refuse('INVALID_REQUEST', field, { what: error.message, cause: error })

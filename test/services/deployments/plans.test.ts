@@ -194,7 +194,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         expect(status, JSON.stringify(body)).toBe(200)
         const now = await lab.untilState(one, 'rolled_back')
         expect(now).toMatchObject({ running_version_id: one.versionId })
-        expect(now.reason).toMatch(/while it was watched/)
+        expect(now.reason).toMatch(/during verification/)
         await lab.append('watched', 10, 15)
         await lab.untilCopied('watched', 15)
       })

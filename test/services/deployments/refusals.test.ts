@@ -73,14 +73,14 @@ const REFUSALS: readonly Refusal[] = [
     graph: () => graphOf(['s.${absent}_in'], 's.kept_out'),
     status: 422,
     path: 'nodes.in0',
-    message: /node in0: there is no table s\.nowhere_in/,
+    message: /node in0: table s\.nowhere_in does not exist/,
   },
   {
     what: 'a sink that does not exist',
     graph: () => graphOf(['s.kept_in'], 's.${absent}_out'),
     status: 422,
     path: 'nodes.out',
-    message: /node out: there is no table s\.nowhere_out/,
+    message: /node out: table s\.nowhere_out does not exist/,
   },
   {
     what: 'a sink with other columns',

@@ -30,7 +30,9 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
     await page.getByRole('link', { name: 'New policy' }).click()
     await page.getByLabel('Schedule').fill('every night')
     await page.getByRole('button', { name: 'Preview' }).click()
-    await page.getByText('Must be a cron expression of five fields that has a next time, such as 0 3 * * *.').waitFor()
+    await page
+      .getByText('Must be a valid cron expression of five fields with a next time, such as 0 3 * * *.')
+      .waitFor()
     expect(await page.getByText('Required.').count()).toBeGreaterThan(0)
     expect(await accessibilityBreaches(page)).toEqual([])
 

@@ -233,7 +233,7 @@ function requireRelation(tree: Tree, scope: Scope): void {
   if (qualified || !names.has(foldName(name))) {
     const known =
       sql.relations.length === 0 ? 'no table can be read here' : `only ${sql.relations.join(', ')} can be read here`
-    throw refusal(`there is no table ${JSON.stringify(name)}: ${known}`)
+    throw refusal(`table ${JSON.stringify(name)} does not exist: ${known}`)
   }
 }
 

@@ -291,7 +291,7 @@ function chosenEngine(
 
 async function load({ catalog }: PlanDeps, name: string): Promise<Table> {
   const table = await loadIfPresent(catalog.current(), name)
-  if (table === undefined) throw new DomainError('NOT_FOUND', `there is no table ${name}`)
+  if (table === undefined) throw new DomainError('NOT_FOUND', `table ${name} does not exist`)
   return table
 }
 

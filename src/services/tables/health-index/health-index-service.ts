@@ -83,7 +83,7 @@ export function createHealthIndexService(
     async history(table, { kind = 'commit', ...page }) {
       const row = await store.find(table)
       if (row === undefined)
-        throw new DomainError('NOT_FOUND', `there is no table ${table}, or the health index has not measured it yet`)
+        throw new DomainError('NOT_FOUND', `table ${table} does not exist, or the health index has not measured it yet`)
       const limit = Math.min(pageLimit(page), 1000)
       const before = decodePageToken(page.page_token, (slot) => (typeof slot === 'string' ? slot : undefined))
       const found = await store.samples(row.table_uuid, { kind, limit: limit + 1, before })
