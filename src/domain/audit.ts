@@ -17,7 +17,7 @@ export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 export interface RequestContext {
   readonly caller: Caller
   readonly requestId: string
-  /** Default: `web` for a browser session, else `api`. */
+  /** Default: that of the caller, see {@link channelOf}. */
   readonly channel?: AuditChannel
   /** What the operation of this request has in common with others that are started with it. */
   readonly group?: string
@@ -28,7 +28,8 @@ export interface RequestContext {
   readonly operationId?: string
 }
 
-/** The channel of a caller, unless the request context names one. */
+/** The channel of a caller: `web` for a browser session, `system` for a part of the service, else `api`. */
 export function channelOf(caller: Caller): AuditChannel {
+  if (caller.via === 'system') return 'system'
   return caller.via === 'session' ? 'web' : 'api'
 }

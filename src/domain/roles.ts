@@ -8,13 +8,25 @@ export function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text)
 }
 
-/** The authenticated caller. */
-export interface Caller {
+/** How a user proves an identity; `off`: authentication is off, and every request is the local user's. */
+export const SIGN_INS = ['token', 'session', 'jwt', 'off'] as const
+
+/** A user who sent a request. */
+export interface SignedInUser {
   readonly user: string
   readonly role: Role
-  /** How the caller proved who it is. */
-  readonly via: 'token' | 'session' | 'jwt' | 'off'
+  readonly via: (typeof SIGN_INS)[number]
 }
+
+/** A part of the service that acts by itself, such as a policy, which is named as `user`. */
+export interface SystemCaller {
+  readonly user: string
+  readonly role: Role
+  readonly via: 'system'
+}
+
+/** Who asks for something. */
+export type Caller = SignedInUser | SystemCaller
 
 /** Whether `role` is `minimum` or higher. */
 export function hasRole(role: Role, minimum: Role): boolean {

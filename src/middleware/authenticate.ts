@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
-import type { Caller } from '../domain/roles.ts'
+import type { SignedInUser } from '../domain/roles.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { AppEnv } from './app-env.ts'
 import type { Exchange } from './exchange.ts'
@@ -26,7 +26,7 @@ export function sessionSecret(
   return secure ?? (isSecure ? undefined : onlyCookie(cookies, sessionCookie({ isSecure: false })))
 }
 
-const LOCAL: Caller = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
+const LOCAL: SignedInUser = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 
 export interface AuthenticateOptions {
@@ -35,7 +35,7 @@ export interface AuthenticateOptions {
   /** An `Authorization` scheme to ignore: a header with it counts as absent. */
   readonly foreignScheme?: string
   /** Recognizes a token of the configuration that is valid on these paths only. */
-  readonly configured?: (token: string) => Caller | undefined
+  readonly configured?: (token: string) => SignedInUser | undefined
 }
 
 /**
@@ -69,12 +69,12 @@ export function authenticate(options: AuthenticateOptions) {
   })
 }
 
-function settle(exchange: Exchange, caller: Caller): undefined {
+function settle(exchange: Exchange, caller: SignedInUser): undefined {
   exchange.caller = caller
   exchange.checkCaller = async () => caller
 }
 
-async function admit(exchange: Exchange, caller: Promise<Caller | undefined>): Promise<void> {
+async function admit(exchange: Exchange, caller: Promise<SignedInUser | undefined>): Promise<void> {
   exchange.caller = await caller
 }
 

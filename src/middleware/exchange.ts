@@ -1,7 +1,7 @@
 import { getPath } from 'hono/utils/url'
 import type { ErrorCode } from '../domain/error-codes.ts'
 import type { IpNetwork } from '../domain/network/ip-address.ts'
-import type { Caller } from '../domain/roles.ts'
+import type { SignedInUser } from '../domain/roles.ts'
 import type { ConnectionInfo } from './connection/info.ts'
 import type { HeaderMap } from './connection/header-map.ts'
 import { clientBehind } from './connection/client-address.ts'
@@ -27,9 +27,9 @@ export class Exchange {
   readonly method: string
   readonly requestId: string
   /** Undefined when no credential was given. */
-  caller: Caller | undefined = undefined
+  caller: SignedInUser | undefined = undefined
   /** Re-checks the caller, for streams and sockets. Throws like the first check. */
-  checkCaller: () => Promise<Caller | undefined> = nobody
+  checkCaller: () => Promise<SignedInUser | undefined> = nobody
   readBody: ReadBody = noBody
   /** Pattern of the route of the route table, such as `/api/table/{table_name}`. */
   route: string | undefined = undefined

@@ -1,10 +1,8 @@
 import { z } from 'zod'
-import { ROLES } from '../domain/roles.ts'
+import { ROLES, SIGN_INS } from '../domain/roles.ts'
 import { timeInput, timestamp } from './common.ts'
 
-export const whoAmI = z
-  .object({ user: z.string(), role: z.enum(ROLES), via: z.enum(['token', 'session', 'jwt', 'off']) })
-  .meta({ id: 'WhoAmI' })
+export const whoAmI = z.object({ user: z.string(), role: z.enum(ROLES), via: z.enum(SIGN_INS) }).meta({ id: 'WhoAmI' })
 
 export const openSessionRequest = z.strictObject({
   token: z.string().min(1).meta({ description: 'A Lockhouse token or a JWT of the configured issuer' }),

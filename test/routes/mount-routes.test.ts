@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Caller } from '../../src/domain/roles.ts'
+import type { SignedInUser } from '../../src/domain/roles.ts'
 import type { AppEnv } from '../../src/middleware/app-env.ts'
 import { Exchange } from '../../src/middleware/exchange.ts'
 import { HeaderMap } from '../../src/middleware/connection/header-map.ts'
@@ -55,7 +55,7 @@ interface Answer {
 }
 
 describe('mounted routes', () => {
-  let caller: Caller | undefined
+  let caller: SignedInUser | undefined
   const app = new Hono<AppEnv>()
   const handleError = createErrorHandler(createLogger('silent', () => undefined))
   app.onError((error, c) => handleError(error, c.env))

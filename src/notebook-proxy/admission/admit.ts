@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { DomainError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import { notebookBasePath } from '../../notebooks/path.ts'
 import type { Isolation } from './policy.ts'
 import { proxyPath, withoutToken } from '../proxy-path.ts'
@@ -23,7 +23,7 @@ export interface AdmissionRules {
 
 /** A request that may reach the caller's notebook. */
 export interface AdmittedRequest {
-  readonly caller: Caller
+  readonly caller: SignedInUser
   readonly requested: URL
   /** From the `Host` header; validated. */
   readonly host: string
@@ -65,7 +65,7 @@ export async function admit(c: Context<AppEnv>, rules: AdmissionRules): Promise<
 function requireOrigin(
   c: Context<AppEnv>,
   { isolation, allowedOrigins }: AdmissionRules,
-  { host, caller }: { readonly host: string; readonly caller: Caller },
+  { host, caller }: { readonly host: string; readonly caller: SignedInUser },
 ): void {
   const { method, raw } = c.req
   const bearer = caller.via !== 'session'

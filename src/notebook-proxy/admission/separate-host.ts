@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { serialize } from 'hono/utils/cookie'
 import { DomainError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import { NOTEBOOK_PREFIX, notebookBasePath } from '../../notebooks/path.ts'
 import type { NotebookHosts } from './hosts.ts'
 import { proxyPath, withoutToken } from '../proxy-path.ts'
@@ -76,7 +76,7 @@ export function redirectToNotebookHost({ hosts, handover, basePath }: NotebookOr
  * Whether a request renders nothing on the service's host. Browsers never add a token by themselves, and many programs
  * send an origin with a WebSocket. Without authentication, what asks for no page counts as a program.
  */
-function isProgram({ via }: Caller, isUpgrade: boolean, headers: Headers): boolean {
+function isProgram({ via }: SignedInUser, isUpgrade: boolean, headers: Headers): boolean {
   const hasToken = via === 'token' || via === 'jwt'
   if (hasToken && isUpgrade) return true
   if (via === 'session' || headers.has('sec-fetch-site') || headers.has('origin')) return false

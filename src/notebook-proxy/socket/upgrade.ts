@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
-import { type Caller, hasRole } from '../../domain/roles.ts'
+import { hasRole, type SignedInUser } from '../../domain/roles.ts'
 import type { NotebookTargets } from '../../notebooks/target.ts'
 import { upstreamProtocols } from '../headers/request-headers.ts'
 import { type CloseFrame, RELAY_SETTINGS, type RelaySettings, SocketRelay } from './relay.ts'
@@ -18,8 +18,8 @@ export interface NotebookSocketsDeps {
 export interface SocketRequest {
   readonly request: Omit<UpstreamRequest, 'body'>
   readonly incoming: Headers
-  readonly caller: Caller
-  readonly checkCaller: () => Promise<Caller | undefined>
+  readonly caller: SignedInUser
+  readonly checkCaller: () => Promise<SignedInUser | undefined>
   readonly upgrade: Upgrade
 }
 
@@ -108,8 +108,8 @@ function requireHandshake(headers: Headers): readonly string[] {
  * undefined otherwise.
  */
 function createRevocationCheck(
-  caller: Caller,
-  checkCaller: () => Promise<Caller | undefined>,
+  caller: SignedInUser,
+  checkCaller: () => Promise<SignedInUser | undefined>,
   log: Logger,
 ): () => Promise<CloseFrame | undefined> {
   let failures = 0

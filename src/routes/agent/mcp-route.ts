@@ -4,7 +4,7 @@ import type { ToolServices } from '../../agent/tools/tool-services.ts'
 import type { McpCall } from '../../agent/mcp/server.ts'
 import { allTools } from '../../agent/tools/all-tools.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { authenticate } from '../../middleware/authenticate.ts'
 import { crossOrigin } from '../../middleware/cross-origin.ts'
@@ -94,7 +94,7 @@ function answerMcp(deps: McpRouteDeps): Handler<AppEnv> {
 }
 
 /** Requires a token; with authentication off, any program on this machine may call. */
-function requireToken({ caller }: Exchange): Caller {
+function requireToken({ caller }: Exchange): SignedInUser {
   if (caller === undefined || caller.via === 'session') {
     throw new DomainError('UNAUTHENTICATED', 'this needs a token: Authorization: Bearer <token>')
   }

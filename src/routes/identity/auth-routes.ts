@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import { createdToken, createTokenRequest, tokenList, tokenParams, whoAmI } from '../../schemas/auth.ts'
 import { pageQuery } from '../../schemas/common.ts'
 import type { TokenService } from '../../services/identity/token-service.ts'
@@ -61,7 +61,7 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
  * Refuses a caller who has only the cookie of a session: every document of the service's origin can use the cookie, but
  * only the person knows the token. Throws `FORBIDDEN`.
  */
-function requireToken({ via }: Caller): void {
+function requireToken({ via }: SignedInUser): void {
   if (via !== 'session') return
   throw new DomainError(
     'FORBIDDEN',

@@ -27,7 +27,7 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       responses: { 200: { description: 'Problems by node; none when it can run', schema: graphValidation } },
     }).handle(async (input) => ({
       status: 200,
-      body: await graphs.validateGraph(input.body, input.query.environment, requestContext(input)),
+      body: await graphs.validateGraph(input.body, input.query.environment, input.caller.user),
     })),
     route({
       method: 'post',
@@ -40,7 +40,7 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       body: emptyRequest,
       responses: { 200: { description: 'Problems by node; none when it can run', schema: versionValidation } },
     }).handle(async (input) => {
-      return { status: 200, body: await graphs.validate(versionPlace(input), requestContext(input)) }
+      return { status: 200, body: await graphs.validate(versionPlace(input), input.caller.user) }
     }),
     route({
       method: 'post',

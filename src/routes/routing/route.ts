@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { DomainError } from '../../domain/errors.ts'
-import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
+import { type SignedInUser, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
@@ -20,7 +20,7 @@ export interface PublicInput<Params, Query, Body> {
 /** Input of a handler whose route has a minimum role. */
 export interface RouteInput<Params, Query, Body> extends PublicInput<Params, Query, Body> {
   /** The caller; has at least the minimum role. */
-  readonly caller: Caller
+  readonly caller: SignedInUser
 }
 
 /** The caller and request id; only for routes with a minimum role. */

@@ -75,7 +75,7 @@ async function describe(
 ): Promise<ApprovedDeploymentView> {
   const { definitionId, versionId, snapshot } = request
   const validate = (id: string): Promise<ValidationView> =>
-    deps.graphs.validate({ definitionId, versionId: id, environment }, context)
+    deps.graphs.validate({ definitionId, versionId: id, environment }, context.caller.user)
   const plan = await planDeployment(deps, {
     key: { definitionId, environment },
     action: 'deploy',

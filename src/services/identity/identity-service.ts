@@ -1,6 +1,7 @@
+import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { clientKey } from '../../domain/network/ip-address.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
@@ -27,7 +28,7 @@ export interface Credential {
 }
 
 export interface OpenedSession {
-  readonly caller: Caller
+  readonly caller: SignedInUser
   /** The cookie's value; it is only in this response. */
   readonly secret: string
 }
@@ -35,23 +36,23 @@ export interface OpenedSession {
 /** Identifies callers (docs/api.md#identity). */
 export interface IdentityService {
   /** The caller of a bearer token: a Lockhouse token or a JWT. Throws `UNAUTHENTICATED`, `RATE_LIMITED`. */
-  checkToken(credential: Credential): Promise<Caller>
+  checkToken(credential: Credential): Promise<SignedInUser>
   /**
    * The caller of a Lockhouse token that was checked before and is known to be valid still, found without waiting;
    * undefined: ask `checkToken`.
    */
-  rememberedCaller(token: string): Caller | undefined
+  rememberedCaller(token: string): SignedInUser | undefined
   /**
    * The same for a caller who was let in with this token before: without limits, because nothing is guessed. Throws
    * `UNAUTHENTICATED`.
    */
-  recheckToken(token: string): Promise<Caller>
+  recheckToken(token: string): Promise<SignedInUser>
   /** The caller of a session; undefined when the session has ended. */
-  checkSession(secret: string): Promise<Caller | undefined>
+  checkSession(secret: string): Promise<SignedInUser | undefined>
   /** Opens a session for the owner of the token; ends the browser's previous session. */
   openSession(credential: Credential, context: { requestId: string; previous?: string }): Promise<OpenedSession>
   /** Ends a session. */
-  endSession(secret: string, context: { caller: Caller; requestId: string }): Promise<void>
+  endSession(secret: string, context: RequestContext): Promise<void>
 }
 
 /** Longer credentials are refused before anything is computed from them. */
@@ -72,7 +73,7 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
     checkSession: (secret) => sessions.check(secret),
     async openSession(credential, { requestId, previous }) {
       const grant = await grantOf(deps, credential)
-      const caller: Caller = { ...grant.caller, via: 'session' }
+      const caller: SignedInUser = { ...grant.caller, via: 'session' }
       const secret = await inTransaction(async (tx) => {
         if (previous !== undefined) await sessions.end(tx, previous)
         const opened = await sessions.open(tx, grant)

@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { DomainError } from '../../domain/errors.ts'
-import { type Caller, type Role, ROLES } from '../../domain/roles.ts'
+import { type Role, ROLES, type SignedInUser } from '../../domain/roles.ts'
 
 export interface JwtOptions {
   readonly issuer: string
@@ -13,7 +13,7 @@ export interface JwtOptions {
 
 /** A caller whose credential has its own expiry. */
 export interface JwtCaller {
-  readonly caller: Caller
+  readonly caller: SignedInUser
   /** RFC 3339. */
   readonly expiresAt: string
 }

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import {
   createHandoverStore,
   type Handover,
@@ -21,7 +21,7 @@ export interface NotebookHandoverDeps {
 
 /** The result of redeeming a ticket. */
 export interface Arrival {
-  readonly caller: Caller
+  readonly caller: SignedInUser
   /** The value of the notebook host's own cookie; it is only in this response. */
   readonly secret: string
 }
@@ -37,7 +37,7 @@ export interface NotebookHandover {
   /** Undefined when the ticket is invalid or expired on this host. */
   redeem(ticket: string, host: string, requestId: string): Promise<Arrival | undefined>
   /** The caller on this host; undefined when the session has ended. */
-  check(secret: string, host: string): Promise<Caller | undefined>
+  check(secret: string, host: string): Promise<SignedInUser | undefined>
 }
 
 const TICKET_MS = 60_000

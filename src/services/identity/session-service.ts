@@ -1,4 +1,4 @@
-import { type Caller, isRole } from '../../domain/roles.ts'
+import { isRole, type SignedInUser } from '../../domain/roles.ts'
 import { DatabaseError, type DatabaseErrorCode } from '../../storage/database-error.ts'
 import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/stores/session-store.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
@@ -14,14 +14,14 @@ const TOUCH_MS = 60_000
 export interface SessionServiceDeps {
   readonly sessions: SessionStore
   /** The caller of the token with this hash, with its current role; undefined when it is invalid. */
-  readonly tokenCaller: (tokenSha256: string) => Promise<Caller | undefined>
+  readonly tokenCaller: (tokenSha256: string) => Promise<SignedInUser | undefined>
   readonly now: () => Date
   readonly newSecret: () => string
 }
 
 /** What a session grants. */
 export interface SessionGrant {
-  readonly caller: Caller
+  readonly caller: SignedInUser
   /** The hash of the token that opened the session; the session ends when that token ends. */
   readonly tokenSha256?: string
   readonly expiresAt?: string
@@ -30,9 +30,9 @@ export interface SessionGrant {
 /** Browser sessions (docs/api.md#identity): opaque, stored as a hash, ended after 12 idle hours. */
 export interface SessionService {
   /** The caller of a session; undefined when it is unknown or has ended. */
-  check(secret: string): Promise<Caller | undefined>
+  check(secret: string): Promise<SignedInUser | undefined>
   /** The same, by the hash under which the session is stored. */
-  checkHash(idSha256: string): Promise<Caller | undefined>
+  checkHash(idSha256: string): Promise<SignedInUser | undefined>
   /** Opens a session in the transaction of its audit entry; returns the cookie's value. */
   open(tx: Tx, grant: SessionGrant): Promise<string>
   /** Ends a session; returns whether it existed. */
@@ -63,7 +63,7 @@ export function createSessionService(deps: SessionServiceDeps): SessionService {
   }
 }
 
-async function check(deps: SessionServiceDeps, idSha256: string): Promise<Caller | undefined> {
+async function check(deps: SessionServiceDeps, idSha256: string): Promise<SignedInUser | undefined> {
   const session = await deps.sessions.find(idSha256)
   const now = deps.now()
   if (!session || isOver(session, now)) return undefined
@@ -84,7 +84,7 @@ async function touch({ sessions }: SessionServiceDeps, idSha256: string, now: Da
 }
 
 /** A session of a token has the token's current role, and none once the token is revoked. */
-async function callerOf(deps: SessionServiceDeps, session: SessionRecord): Promise<Caller | undefined> {
+async function callerOf(deps: SessionServiceDeps, session: SessionRecord): Promise<SignedInUser | undefined> {
   if (session.tokenSha256 !== undefined) {
     const caller = await deps.tokenCaller(session.tokenSha256)
     return caller && { ...caller, via: 'session' }

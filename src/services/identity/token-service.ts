@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
-import { type Caller, isRole, type Role } from '../../domain/roles.ts'
+import { isRole, type Role, type SignedInUser } from '../../domain/roles.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
 import {
   createTokenStore,
@@ -48,11 +48,11 @@ export interface NewToken {
 /** Lockhouse tokens (docs/api.md#identity): `lh_` and 256 random bits, stored only as a SHA-256. */
 export interface TokenService {
   /** The caller of a token; undefined when it is unknown, expired or revoked. */
-  check(token: string): Promise<Caller | undefined>
+  check(token: string): Promise<SignedInUser | undefined>
   /** The same by the token's SHA-256, in hex. */
-  checkHash(tokenSha256: string): Promise<Caller | undefined>
+  checkHash(tokenSha256: string): Promise<SignedInUser | undefined>
   /** The same without asking the database; undefined also when that would be needed. */
-  rememberedCaller(tokenSha256: string): Caller | undefined
+  rememberedCaller(tokenSha256: string): SignedInUser | undefined
   /**
    * Makes sure that a user can sign in. Stores a configured token when it is new; without one, the very first start
    * creates a token for user `admin` and returns it, to be shown once.
@@ -181,7 +181,7 @@ function recordChange(deps: TokenServiceDeps, tx: Tx, { action, token, context }
   })
 }
 
-function callerOf(deps: TokenServiceDeps, found: TokenRecord | undefined): Caller | undefined {
+function callerOf(deps: TokenServiceDeps, found: TokenRecord | undefined): SignedInUser | undefined {
   if (!found || !isCurrent(found, deps.now()) || !isRole(found.role)) return undefined
   return { user: found.user, role: found.role, via: 'token' }
 }

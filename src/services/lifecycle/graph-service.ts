@@ -101,15 +101,15 @@ export interface GraphService {
   /** The runnable node types, with JSON Schemas of their configs. */
   nodeTypes(): Wire<typeof nodeTypeList>['node_types']
   /**
-   * All problems that prevent a version from running with the current tables and the parameters of an environment;
+   * All problems that keep a user from running a version with the current tables and the parameters of an environment;
    * default: its own, production for a retired version. Throws `NOT_FOUND`.
    */
-  validate(version: VersionPlace, context: RequestContext): Promise<ValidationView>
+  validate(version: VersionPlace, user: string): Promise<ValidationView>
   /** The same for a graph that is not saved as a version; default: development. Throws `INVALID_GRAPH`. */
   validateGraph(
     graph: PipelineGraph,
     environment: RunEnvironment | undefined,
-    context: RequestContext,
+    user: string,
   ): Promise<GraphValidationView>
   /**
    * Creates the table that a version writes, from the columns that reach it. Throws `NOT_FOUND`, `TABLE_EXISTS`, and
@@ -151,15 +151,15 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
   const { stores, sandbox } = deps
   return {
     nodeTypes: () => NODE_TYPES.map(describeNodeType),
-    async validate(place, { caller }) {
+    async validate(place, user) {
       const { version, view } = await findPlace(deps, place)
-      const validation = validationView(await checkAllowed(depsOf(deps, caller.user), version.graph, view))
+      const validation = validationView(await checkAllowed(depsOf(deps, user), version.graph, view))
       return { ...validation, definition_id: version.definitionId, version_id: version.id }
     },
-    async validateGraph(graph, environment = 'development', { caller }) {
+    async validateGraph(graph, environment = 'development', user) {
       requireGraph(graph)
       const { value: view } = await deps.environments.get(environment)
-      return validationView(await checkAllowed(depsOf(deps, caller.user), graph, view))
+      return validationView(await checkAllowed(depsOf(deps, user), graph, view))
     },
     async createSink(place, context) {
       const { version, view } = await findPlace(deps, place)

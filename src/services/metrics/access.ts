@@ -1,10 +1,10 @@
-import type { Caller } from '../../domain/roles.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
 
-const SCRAPER: Caller = { user: 'metrics', role: 'Auditor', via: 'token' }
+const SCRAPER: SignedInUser = { user: 'metrics', role: 'Auditor', via: 'token' }
 
 /** Who sends `METRICS_TOKEN`: a caller for the metrics only. Without a token in the configuration, nobody does. */
-export function createMetricsAccess(token: string | undefined): (given: string) => Caller | undefined {
+export function createMetricsAccess(token: string | undefined): (given: string) => SignedInUser | undefined {
   if (token === undefined) return () => undefined
   const expected = sha256Hex(token)
   return (given) => (isSame(sha256Hex(given), expected) ? SCRAPER : undefined)

@@ -10,6 +10,6 @@ export async function makeDemoPolicy(policies: PolicyService, requestId: string)
       when: { health_below: 80 },
       mode: 'shadow',
     },
-    { caller: { user: 'lockhouse', role: 'LeadDataEngineer', via: 'off' }, requestId, channel: 'system' },
+    { caller: { user: 'lockhouse', role: 'LeadDataEngineer', via: 'system' }, requestId },
   )
 }

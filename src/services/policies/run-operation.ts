@@ -54,9 +54,8 @@ export async function runOperation(deps: SchedulerDeps, ready: ReadyRun, claimed
   const operationId = deps.newId('op')
   const context: RequestContext = {
     operationId,
-    caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'token' },
+    caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'system' },
     requestId: decision.id,
-    channel: 'system',
   }
   try {
     const notRun = await apply(deps, ready, { decision, context, operationId })

@@ -7,11 +7,7 @@ export async function compileForEnvironment(
   graphs: Pick<GraphService, 'validate' | 'compileVersion'>,
   { definitionId, versionId, environment, user }: CompileRequest,
 ): Promise<CompiledForEnvironment> {
-  const caller = { user, role: 'DataEngineer', via: 'token' } as const
-  const { runnable, problems } = await graphs.validate(
-    { definitionId, versionId, environment },
-    { caller, requestId: '' },
-  )
+  const { runnable, problems } = await graphs.validate({ definitionId, versionId, environment }, user)
   if (!runnable) {
     const errors = problems.filter(({ severity }) => severity === 'error')
     return {
