@@ -35,7 +35,7 @@ export interface TableHealthTable {
   last_commit_ms: number | null
   freshness_target: string | null
   freshness_ms: number | null
-  /** 0 or 1, as the next two. */
+  /** 0 or 1, as the next two; stores read and write booleans (`flag-columns.ts`). */
   is_stale: number
   is_unhealthy: number
   is_off: number

@@ -28,9 +28,9 @@ describeDatabases('the migration of conditions of alerts', (databases) => {
     const store = createConditionStore(await databases.open(place))
     const all = await store.list()
     expect(all.map(({ condition_key: key, state, is_told: isTold }) => `${key} ${state} ${isTold}`).sort()).toEqual([
-      'a open 1',
-      'b open 0',
-      'c waiting 0',
+      'a open true',
+      'b open false',
+      'c waiting false',
     ])
     expect((await store.due(7)).map(({ condition_key: key }) => key)).toEqual(['c'])
   })

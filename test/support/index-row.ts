@@ -1,8 +1,8 @@
 import { healthBand } from '../../src/domain/tables/health-band.ts'
-import type { TableHealthTable } from '../../src/storage/automation-schema.ts'
+import type { TableHealth } from '../../src/storage/stores/tables/health-index-store.ts'
 
 /** A row of the health index. */
-export function indexRow(name: string, columns: Partial<TableHealthTable> = {}): TableHealthTable {
+export function indexRow(name: string, columns: Partial<TableHealth> = {}): TableHealth {
   return {
     table_name: name,
     namespace: name.split('.').slice(0, -1).join('.'),
@@ -28,9 +28,9 @@ export function indexRow(name: string, columns: Partial<TableHealthTable> = {}):
     last_commit_ms: null,
     freshness_target: null,
     freshness_ms: null,
-    is_stale: 0,
-    is_unhealthy: 0,
-    is_off: 0,
+    is_stale: false,
+    is_unhealthy: false,
+    is_off: false,
     actions_json: '[]',
     ...columns,
   }

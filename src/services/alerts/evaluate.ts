@@ -2,9 +2,12 @@ import { parseDuration } from '../../domain/duration.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import { createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
 import { type AlertRecord, createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
-import { type ConditionStore, createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
+import {
+  type AlertCondition,
+  type ConditionStore,
+  createConditionStore,
+} from '../../storage/stores/alerts/condition-store.ts'
 import { createEventStore } from '../../storage/stores/event-store.ts'
-import type { AlertConditionsTable } from '../../storage/automation-schema.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { type EventView, toEventView } from '../events/event-feed.ts'
 import { type ConditionChange, conditionChange, matchesAlert, objectOf } from './conditions.ts'
@@ -67,9 +70,9 @@ class Evaluation {
   readonly #tx: Tx
   readonly #conditions: ConditionStore
   /** All stored conditions: most events concern none, and must cost no query. */
-  readonly #known: Map<string, AlertConditionsTable>
+  readonly #known: Map<string, AlertCondition>
 
-  private constructor(deps: EvaluationDeps, tx: Tx, known: readonly AlertConditionsTable[]) {
+  private constructor(deps: EvaluationDeps, tx: Tx, known: readonly AlertCondition[]) {
     this.#deps = deps
     this.#tx = tx
     this.#conditions = createConditionStore(tx)
@@ -104,14 +107,14 @@ class Evaluation {
       condition_key: key,
       event_seq: event.seq,
       state: 'open',
-      is_told: isTold ? 1 : 0,
+      is_told: isTold,
       due_ms: 0,
     })
   }
 
   /** Whether an opening event of this condition was sent before: then its end is sent too. */
   #isTold(alertId: string, key: string): boolean {
-    return this.#known.get(keyOf(alertId, key))?.is_told === 1
+    return this.#known.get(keyOf(alertId, key))?.is_told === true
   }
 
   /** A condition begins: it is notified at once, or waits for `for` or for the end of the cooldown. */
@@ -132,12 +135,12 @@ class Evaluation {
       condition_key: key,
       event_seq: event.seq,
       state: 'waiting',
-      is_told: this.#isTold(alert.id, key) ? 1 : 0,
+      is_told: this.#isTold(alert.id, key),
       due_ms: dueMs,
     })
   }
 
-  async #save(condition: AlertConditionsTable): Promise<void> {
+  async #save(condition: AlertCondition): Promise<void> {
     this.#known.set(keyOf(condition.alert_id, condition.condition_key), condition)
     await this.#conditions.save(condition)
   }
@@ -145,7 +148,7 @@ class Evaluation {
   /** Stops the wait of a condition: without a sent event the condition is forgotten, otherwise its end is still sent. */
   async drop(alertId: string, key: string): Promise<void> {
     const known = this.#known.get(keyOf(alertId, key))
-    if (known?.is_told === 1) await this.#save({ ...known, state: 'open', due_ms: 0 })
+    if (known?.is_told === true) await this.#save({ ...known, state: 'open', due_ms: 0 })
     else await this.#end(alertId, key)
   }
 
@@ -160,7 +163,7 @@ class Evaluation {
     const { alert } = look
     const known = this.#known.get(keyOf(alert.id, key))
     if (known !== undefined) await this.#end(alert.id, key)
-    const isTold = known?.is_told === 1
+    const isTold = known?.is_told === true
     if (known?.state === 'waiting' && !isTold) return this.#forget(look)
     const resolve: Notice = { kind: 'resolve', conditionKey: key }
     if (!hasIncidents(alert)) {

@@ -3,7 +3,8 @@ import { cooldownAfter, dueBecause, type TableFigures } from '../../domain/polic
 import { parseDuration } from '../../domain/duration.ts'
 import { operationEntry, readBytes } from '../../domain/tables/operations.ts'
 import type { decisionReason, PolicySettings } from '../../schemas/policies.ts'
-import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
+import type { PolicyTableState } from '../../storage/stores/policies/decision-store.ts'
+import type { TableHealth } from '../../storage/stores/tables/health-index-store.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { indexedActions } from '../tables/health-index/health-index-service.ts'
 import type { IndexedAction } from '../tables/health-index/measure-table.ts'
@@ -33,8 +34,8 @@ export interface Allowance {
 
 export interface AssessInput {
   readonly governing: Governing
-  readonly row: TableHealthTable
-  readonly state: PolicyTableStatesTable | undefined
+  readonly row: TableHealth
+  readonly state: PolicyTableState | undefined
   readonly allowance: Allowance
   /** Why the table is busy; undefined when it is not. */
   readonly busy: string | undefined
@@ -56,7 +57,7 @@ export function concurrentOperations({ budget }: PolicySettings): number {
 }
 
 /** The figures of a row that conditions look at. */
-export function figuresOf(row: TableHealthTable): TableFigures {
+export function figuresOf(row: TableHealth): TableFigures {
   return {
     score: row.score ?? undefined,
     smallFiles: row.small_file_count,
@@ -74,7 +75,7 @@ export function dueReason({ governing, row, state, nowMs }: Omit<AssessInput, 'a
   return dueBecause(policy.settings.when, figuresOf(row), { history, nowMs })
 }
 
-function scheduledFrom({ updatedAt }: PolicyRecord, state: PolicyTableStatesTable | undefined): number {
+function scheduledFrom({ updatedAt }: PolicyRecord, state: PolicyTableState | undefined): number {
   return Math.max(Date.parse(updatedAt), state?.considered_ms ?? 0)
 }
 
@@ -95,8 +96,8 @@ export function assess(input: AssessInput): Assessment | undefined {
   return obstacle(input, { due, action }) ?? { outcome: 'ready', reason: 'due', detail: due, action }
 }
 
-function isLeftAlone(row: TableHealthTable, state: PolicyTableStatesTable | undefined): boolean {
-  return row.is_off === 1 || state?.is_suspended === 1
+function isLeftAlone(row: TableHealth, state: PolicyTableState | undefined): boolean {
+  return row.is_off || state?.is_suspended === true
 }
 
 /** What prevents an operation that has something to do from running now. */
@@ -138,7 +139,7 @@ export function cooldownEnd({ governing, state }: Pick<AssessInput, 'governing' 
 }
 
 /** Whether the index can tell that there is nothing to do: it knows the work of the default options. */
-export function isKnownWork({ operation, configured }: Governing, row: TableHealthTable): boolean {
+export function isKnownWork({ operation, configured }: Governing, row: TableHealth): boolean {
   // the report leaves out what a compaction would do too, but the policy may have no compaction
   if (operation === 'convert_deletes') return row.equality_delete_file_count === 0
   return operationEntry(operation).byHealth === true && Object.keys(configured.options ?? {}).length === 0
@@ -155,7 +156,7 @@ export function plannedBytes(action: IndexedAction | undefined): number | undefi
 }
 
 /** When an operation that is not due now becomes due by its schedule. */
-export function nextScheduled(policy: PolicyRecord, state: PolicyTableStatesTable | undefined): number | undefined {
+export function nextScheduled(policy: PolicyRecord, state: PolicyTableState | undefined): number | undefined {
   const { schedule } = policy.settings.when
   return schedule && nextTime(schedule, scheduledFrom(policy, state))
 }

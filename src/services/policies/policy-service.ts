@@ -15,12 +15,14 @@ import type {
   tablePolicy,
 } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
+import type { PolicyDecisionsTable } from '../../storage/automation-schema.ts'
+import type { TableHealth } from '../../storage/stores/tables/health-index-store.ts'
 import {
   createDecisionStore,
   type DecisionFilter,
   NO_GAINS,
   type PolicyGains,
+  type PolicyTableState,
 } from '../../storage/stores/policies/decision-store.ts'
 import { createPolicyStore, type PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
@@ -223,9 +225,9 @@ async function viewsOf(
 ): Promise<readonly PolicyView[]> {
   const [known, gains, states] = await Promise.all([index.known(), decisions.gains(), decisions.states()])
   const tables = new Map(known.map((row) => [row.table_name, row]))
-  const isSuspended = (state: PolicyTableStatesTable): boolean => {
+  const isSuspended = (state: PolicyTableState): boolean => {
     const table = tables.get(state.table_name)
-    return table !== undefined && stateOfTable(state, table)?.is_suspended === 1
+    return table !== undefined && stateOfTable(state, table)?.is_suspended === true
   }
   return policies.map((policy) => ({
     ...policy.settings,
@@ -291,7 +293,7 @@ function namesOf({ operation, outcome, reason }: PolicyDecisionsTable) {
 }
 
 async function ofTable({ index, policies, decisions }: PolicyDeps, table: string): Promise<Wire<typeof tablePolicy>> {
-  const row: TableHealthTable | undefined = await index.find(table)
+  const row: TableHealth | undefined = await index.find(table)
   if (row === undefined)
     throw new DomainError('NOT_FOUND', `table ${table} does not exist, or the health index has not measured it yet`)
   const governing = governingPolicies(await policies.list(), table)
@@ -304,10 +306,10 @@ async function ofTable({ index, policies, decisions }: PolicyDeps, table: string
         operation,
         policy: { id: policy.id, name: policy.settings.name, mode: policy.settings.mode },
         overridden: overridden.map((other) => ({ id: other.id, name: other.settings.name })),
-        is_suspended: state?.is_suspended === 1,
+        is_suspended: state?.is_suspended === true,
         last_decision: last === undefined ? null : decisionView(last),
       }
     }),
   )
-  return { success: true, table, is_off: row.is_off === 1, operations }
+  return { success: true, table, is_off: row.is_off, operations }
 }

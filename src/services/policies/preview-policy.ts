@@ -1,7 +1,7 @@
 import { isOpen, nextOpening } from '../../domain/policies/calendar.ts'
 import type { PolicySettings, policyPreview } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { TableHealthTable } from '../../storage/automation-schema.ts'
+import type { TableHealth } from '../../storage/stores/tables/health-index-store.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { actionOf, dueReason, isKnownWork, nextScheduled, plannedBytes } from './assess.ts'
 import { governingPolicies, type Governing, matchesPolicy } from './governance.ts'
@@ -32,7 +32,7 @@ export async function previewPolicy(
       if (!matchesPolicy(settings, row.table_name)) continue
       const own = governingPolicies([...others, candidate], row.table_name).filter(({ policy }) => policy === candidate)
       if (own.length === 0) addElsewhere(sum, governors(others, settings, row.table_name))
-      const isMaintained = row.is_off === 0 && row.score !== null
+      const isMaintained = !row.is_off && row.score !== null
       const runs = (isMaintained ? own : []).flatMap(
         (governing) => plannedRun({ governing, row, nowMs, calendar }) ?? [],
       )
@@ -102,7 +102,7 @@ function addElsewhere(sum: Summary, names: ReadonlySet<string>): void {
   for (const name of names) sum.governors.set(name, (sum.governors.get(name) ?? 0) + 1)
 }
 
-function addTable(sum: Summary, { table_name: table, score }: TableHealthTable, runs: readonly PlannedRun[]): void {
+function addTable(sum: Summary, { table_name: table, score }: TableHealth, runs: readonly PlannedRun[]): void {
   sum.matched += 1
   if (sum.tables.length < MAX_LISTED) sum.tables.push(table)
   sum.runsCount += runs.length
@@ -122,7 +122,7 @@ function candidateOf(settings: PolicySettings, nowMs: number): PolicyRecord {
 
 interface PlanInput {
   readonly governing: Governing
-  readonly row: TableHealthTable
+  readonly row: TableHealth
   readonly nowMs: number
   readonly calendar: Calendar
 }

@@ -9,8 +9,9 @@ import { withoutPaths } from '../../domain/without-paths.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { propertyText } from '../../iceberg/metadata/metadata.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
-import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
+import type { PolicyDecisionsTable } from '../../storage/automation-schema.ts'
+import type { TableHealth } from '../../storage/stores/tables/health-index-store.ts'
+import { createDecisionStore, type PolicyTableState } from '../../storage/stores/policies/decision-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { MaintenanceRequest } from '../operations/maintenance-service.ts'
 import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
@@ -23,7 +24,7 @@ import { stateOfTable } from './table-state.ts'
 /** An operation that may run now. */
 export interface ReadyRun {
   readonly governing: Governing
-  readonly row: TableHealthTable
+  readonly row: TableHealth
   readonly assessment: Assessment
   /** Bytes that the policy may still read in this hour; undefined: no limit. */
   readonly bytesLeft?: number | undefined
@@ -33,7 +34,7 @@ export interface ReadyRun {
 export interface ClaimedRun {
   readonly decision: PolicyDecisionsTable
   /** What the policy knew of the table before. */
-  readonly before: PolicyTableStatesTable
+  readonly before: PolicyTableState
 }
 
 /** Why a claimed operation did not run. */
@@ -204,7 +205,7 @@ async function endNotRun(deps: SchedulerDeps, { decision, before }: ClaimedRun, 
 
 interface CountedRefusal {
   readonly decision: PolicyDecisionsTable
-  readonly state: PolicyTableStatesTable
+  readonly state: PolicyTableState
   readonly error: NonNullable<NotRun['refusal']>
 }
 
@@ -212,8 +213,8 @@ interface CountedRefusal {
 async function countRefusal(deps: SchedulerDeps, tx: Tx, { decision, state, error }: CountedRefusal): Promise<void> {
   const failures = state.failures + 1
   const isSuspended = failures >= FAILURES_TO_SUSPEND
-  await createDecisionStore(tx).saveState({ ...state, failures, is_suspended: isSuspended ? 1 : 0 })
-  if (isSuspended && state.is_suspended === 0) await reportSuspension(deps, tx, { decision, error })
+  await createDecisionStore(tx).saveState({ ...state, failures, is_suspended: isSuspended })
+  if (isSuspended && !state.is_suspended) await reportSuspension(deps, tx, { decision, error })
 }
 
 /** Codes of refusals that the request itself causes, such as a column that the table does not have. */

@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { sleep } from '../../lib/sleep.ts'
 import { type Loop, type LoopLease, type NextTick, startLoop } from '../../lib/start-loop.ts'
 import { namedLease } from '../../storage/stores/lease-store.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/automation-schema.ts'
-import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
+import type { PolicyDecisionsTable } from '../../storage/automation-schema.ts'
+import type { TableHealth } from '../../storage/stores/tables/health-index-store.ts'
+import { createDecisionStore, type PolicyTableState } from '../../storage/stores/policies/decision-store.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { assess, type Allowance, concurrentOperations, cooldownMs, plannedBytes } from './assess.ts'
 import { governingPolicies } from './governance.ts'
@@ -179,14 +180,14 @@ class Scheduler implements PolicyScheduler {
   }
 
   /** What a decision that runs nothing changes: a schedule counts as kept, and a run of shadow mode has its cooldown. */
-  #after({ governing, assessment, outcome }: Noted): Partial<PolicyTableStatesTable> {
+  #after({ governing, assessment, outcome }: Noted): Partial<PolicyTableState> {
     const nowMs = this.#deps.now().getTime()
     if (outcome === 'deferred') return {}
     const rest = cooldownMs(governing.policy.settings)
     return { considered_ms: nowMs, not_before_ms: assessment.notBeforeMs ?? nowMs + rest }
   }
 
-  async #lastStored(state: PolicyTableStatesTable | undefined): Promise<LastDecision | undefined> {
+  async #lastStored(state: PolicyTableState | undefined): Promise<LastDecision | undefined> {
     if (state === undefined || state.decision_id === null) return undefined
     const decision = await this.#deps.decisions.find(state.decision_id)
     return decision && lastDecision(decision)
@@ -209,18 +210,18 @@ function lastDecision({ id, outcome, reason, repeated, updated_at }: PolicyDecis
 
 /** An operation of a table with its policy, and what that knows of it. */
 interface Governed extends Pick<ReadyRun, 'governing' | 'row'> {
-  readonly state: PolicyTableStatesTable | undefined
+  readonly state: PolicyTableState | undefined
 }
 
 /** A decision that runs nothing. */
 interface Noted extends ReadyRun {
   readonly outcome: string
-  readonly state: PolicyTableStatesTable | undefined
+  readonly state: PolicyTableState | undefined
 }
 
 /** Some of the tables, until the signal ends the look at them. */
 interface Page {
-  readonly rows: readonly TableHealthTable[]
+  readonly rows: readonly TableHealth[]
   readonly signal: AbortSignal
 }
 
@@ -249,7 +250,7 @@ async function openRound(deps: SchedulerDeps, policies: readonly PolicyRecord[])
 async function statesOf(
   { decisions }: SchedulerDeps,
   governed: readonly Pick<Governed, 'governing' | 'row'>[],
-): Promise<ReadonlyMap<string, PolicyTableStatesTable>> {
+): Promise<ReadonlyMap<string, PolicyTableState>> {
   if (governed.length === 0) return new Map()
   const policies = new Set(governed.map(({ governing }) => governing.policy.id))
   const tables = new Set(governed.map(({ row }) => row.table_name))

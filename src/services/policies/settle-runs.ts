@@ -1,8 +1,13 @@
 import { requestsOf } from '../operations/receipt.ts'
 import type { OperationRecord, StoredFigures } from '../../storage/stores/operations/operation-record.ts'
 import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/automation-schema.ts'
-import { createDecisionStore, type DecisionStore, type StateKey } from '../../storage/stores/policies/decision-store.ts'
+import type { PolicyDecisionsTable } from '../../storage/automation-schema.ts'
+import {
+  createDecisionStore,
+  type DecisionStore,
+  type PolicyTableState,
+  type StateKey,
+} from '../../storage/stores/policies/decision-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
 
@@ -10,7 +15,7 @@ import type { SchedulerDeps } from './policy-deps.ts'
 export const FAILURES_TO_SUSPEND = 3
 
 /** What a policy knows of an operation on a table before its first decision. */
-export function newState(key: StateKey): PolicyTableStatesTable {
+export function newState(key: StateKey): PolicyTableState {
   return {
     ...key,
     table_uuid: null,
@@ -20,7 +25,7 @@ export function newState(key: StateKey): PolicyTableStatesTable {
     not_before_ms: null,
     without_effect: 0,
     failures: 0,
-    is_suspended: 0,
+    is_suspended: false,
     decision_id: null,
   }
 }
@@ -96,20 +101,20 @@ export async function settle(
     const before = (await decisions.state(keyOf(decision))) ?? newState(keyOf(decision))
     const after = stateAfter(before, { operation, isEffective })
     await decisions.saveState(after)
-    if (after.is_suspended === 1 && before.is_suspended === 0) {
+    if (after.is_suspended && !before.is_suspended) {
       await reportSuspension(deps, tx, { decision, error: operation.error })
     }
   })
 }
 
 function stateAfter(
-  state: PolicyTableStatesTable,
+  state: PolicyTableState,
   { operation, isEffective }: { readonly operation: OperationRecord; readonly isEffective: boolean },
-): PolicyTableStatesTable {
+): PolicyTableState {
   if (operation.state === 'cancelled') return state
   if (operation.state === 'failed') {
     const failures = state.failures + 1
-    return { ...state, failures, is_suspended: failures >= FAILURES_TO_SUSPEND ? 1 : 0 }
+    return { ...state, failures, is_suspended: failures >= FAILURES_TO_SUSPEND }
   }
   return { ...state, failures: 0, without_effect: isEffective ? 0 : state.without_effect + 1 }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TableHealthTable } from '../../../src/storage/automation-schema.ts'
+import { createHealthIndexStore, type TableHealth } from '../../../src/storage/stores/tables/health-index-store.ts'
 import type { StreamingPipelinesTable } from '../../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
@@ -33,7 +33,7 @@ for (const kind of stateKinds) {
       const db = stateOf(service.folder, env)
       for (let at = from; at < to; at += 100) {
         const numbers = Array.from({ length: Math.min(100, to - at) }, (_, offset) => at + offset)
-        await db.insertInto('table_health').values(numbers.map(poorTable)).execute()
+        await createHealthIndexStore(db).save(numbers.map(poorTable), [])
         await db.insertInto('streaming_pipelines').values(numbers.map(stoppedPipeline)).execute()
       }
       await db.destroy()
@@ -128,7 +128,7 @@ for (const kind of stateKinds) {
 }
 
 /** A measured table of the health index, in poor health. */
-function poorTable(at: number): TableHealthTable {
+function poorTable(at: number): TableHealth {
   return {
     table_name: `many.t${at}`,
     namespace: 'many',
@@ -154,9 +154,9 @@ function poorTable(at: number): TableHealthTable {
     last_commit_ms: 1,
     freshness_target: null,
     freshness_ms: null,
-    is_stale: 0,
-    is_unhealthy: 0,
-    is_off: 0,
+    is_stale: false,
+    is_unhealthy: false,
+    is_off: false,
     actions_json: '[]',
   }
 }

@@ -7,12 +7,11 @@ import { decisionRow } from '../../../src/services/policies/run-operation.ts'
 import { createPolicyScheduler } from '../../../src/services/policies/scheduler.ts'
 import { DatabaseError } from '../../../src/storage/database-error.ts'
 import { registerInstance } from '../../../src/storage/instance-registry.ts'
-import type { TableHealthTable } from '../../../src/storage/automation-schema.ts'
 import { createLeaseStore } from '../../../src/storage/stores/lease-store.ts'
 import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
 import { createDecisionStore } from '../../../src/storage/stores/policies/decision-store.ts'
 import { createPolicyStore, type PolicyRecord } from '../../../src/storage/stores/policies/policy-store.ts'
-import { createHealthIndexStore } from '../../../src/storage/stores/tables/health-index-store.ts'
+import { createHealthIndexStore, type TableHealth } from '../../../src/storage/stores/tables/health-index-store.ts'
 import { createTransactions } from '../../../src/storage/transactions.ts'
 import { describeDatabases } from '../../storage/open.ts'
 import { indexRow } from '../../support/index-row.ts'
@@ -25,7 +24,7 @@ const scoreOf = (n: number): number | null => (n % 20 === 0 ? 20 + (n % 7) : n %
 const ACTIONS = JSON.stringify([
   { operation: 'compact', reason: 'r', projected: { score: 95, rewritten_bytes_count: 7 } },
 ])
-const ROWS: readonly TableHealthTable[] = Array.from({ length: TABLES }, (_, n) =>
+const ROWS: readonly TableHealth[] = Array.from({ length: TABLES }, (_, n) =>
   indexRow(`ns.t${String(n).padStart(5, '0')}`, {
     score: scoreOf(n),
     actions_json: n % 20 === 0 ? ACTIONS : '[]',

@@ -3,12 +3,13 @@ import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { healthHistory, healthIndex, IndexedTableView } from '../../../schemas/tables/health-index.ts'
 import type { Wire } from '../../../schemas/wire.ts'
 import { fromRequiredColumn } from '../../../storage/json-column.ts'
-import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/automation-schema.ts'
+import type { TableHealthSamplesTable } from '../../../storage/automation-schema.ts'
 import {
   type HealthIndexStore,
   type HealthSort,
   indexCursor,
   type IndexCursor,
+  type TableHealth,
 } from '../../../storage/stores/tables/health-index-store.ts'
 import { decodePageToken, encodePageToken } from '../../paging/page-token.ts'
 import { pageLimit, type PageQuery } from '../../paging/paging.ts'
@@ -125,7 +126,7 @@ function cursorOf(position: unknown, key: string): IndexCursor | undefined {
 }
 
 /** A row of the index as the API returns it. */
-export function indexedTableView(row: TableHealthTable): IndexedTableView {
+export function indexedTableView(row: TableHealth): IndexedTableView {
   return {
     table: row.table_name,
     namespace: row.namespace,
@@ -145,13 +146,13 @@ export function indexedTableView(row: TableHealthTable): IndexedTableView {
     held_bytes: row.held_bytes,
     last_commit_at: row.last_commit_ms === null ? null : new Date(row.last_commit_ms).toISOString(),
     freshness_target: row.freshness_target,
-    is_stale: row.is_stale === 1,
+    is_stale: row.is_stale,
     recommended: indexedActions(row).map(({ operation }) => operation),
     measured_at: row.measured_at,
   }
 }
 
 /** What the health report of a row recommended. */
-export function indexedActions({ actions_json: json }: Pick<TableHealthTable, 'actions_json'>): IndexedAction[] {
+export function indexedActions({ actions_json: json }: Pick<TableHealth, 'actions_json'>): IndexedAction[] {
   return fromRequiredColumn<IndexedAction[]>(json)
 }

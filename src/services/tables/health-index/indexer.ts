@@ -8,12 +8,13 @@ import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { type Loop, type LoopLease, type NextTick, startLoop } from '../../../lib/start-loop.ts'
 import { createTableInspector } from '../../../maintenance/inspection/table-inspector.ts'
 import type { Instance } from '../../../storage/instance-registry.ts'
-import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/automation-schema.ts'
+import type { TableHealthSamplesTable } from '../../../storage/automation-schema.ts'
 import { type LeaseStore, namedLease } from '../../../storage/stores/lease-store.ts'
 import {
   createHealthIndexStore,
   type HealthIndexStore,
   type KnownTable,
+  type TableHealth,
 } from '../../../storage/stores/tables/health-index-store.ts'
 import type { InTransaction, Tx } from '../../../storage/transactions.ts'
 import type { CatalogService } from '../../catalogs/catalog-service.ts'
@@ -194,10 +195,7 @@ class Indexer implements HealthIndexer {
   }
 
   /** Undefined for a table that was dropped meanwhile. */
-  async #measure(
-    catalog: Catalog,
-    { identifier, name, location, before }: Moved,
-  ): Promise<TableHealthTable | undefined> {
+  async #measure(catalog: Catalog, { identifier, name, location, before }: Moved): Promise<TableHealth | undefined> {
     const now = this.#deps.now()
     const measured: MeasuredTable = {
       name,
@@ -216,10 +214,10 @@ class Indexer implements HealthIndexer {
     }
   }
 
-  async #save(tx: Tx, rows: readonly TableHealthTable[]): Promise<void> {
+  async #save(tx: Tx, rows: readonly TableHealth[]): Promise<void> {
     const store = createHealthIndexStore(tx)
     const nowMs = this.#deps.now().getTime()
-    const changed: TableHealthTable[] = []
+    const changed: TableHealth[] = []
     const known = new Map((await store.findAll(rows.map((row) => row.table_name))).map((row) => [row.table_name, row]))
     for (const row of rows) {
       const before = known.get(row.table_name)
@@ -235,8 +233,8 @@ class Indexer implements HealthIndexer {
     await this.#deps.inTransaction(async (tx) => {
       const store = createHealthIndexStore(tx)
       for (const row of await store.findAll(tables)) {
-        if (row.is_unhealthy === 1) await this.#report(tx, 'table.healthy', row, REMOVED)
-        if (row.is_stale === 1) await this.#report(tx, 'table.fresh', row, REMOVED)
+        if (row.is_unhealthy) await this.#report(tx, 'table.healthy', row, REMOVED)
+        if (row.is_stale) await this.#report(tx, 'table.fresh', row, REMOVED)
       }
       await store.remove(tables)
     })
@@ -307,7 +305,7 @@ async function locate(catalog: Catalog, identifier: TableIdentifier, known: stri
   return (await catalog.loadTable(identifier)).metadataLocation
 }
 
-type ReportInput = readonly [tx: Tx, type: TableEvent, row: TableHealthTable, more?: { readonly reason: string }]
+type ReportInput = readonly [tx: Tx, type: TableEvent, row: TableHealth, more?: { readonly reason: string }]
 
 /** Why a condition ended whose table is gone. */
 const REMOVED = { reason: 'the table was removed from the catalog' }
@@ -315,16 +313,16 @@ const REMOVED = { reason: 'the table was removed from the catalog' }
 type TableEvent = 'table.unhealthy' | 'table.healthy' | 'table.stale' | 'table.fresh'
 
 /** Adds what depends on the row before: a score near the limit does not change the state each time. */
-function withStates(row: TableHealthTable, before: TableHealthTable | undefined, nowMs: number): TableHealthTable {
-  const limit = before?.is_unhealthy === 1 ? RECOVERED_SCORE : FAIR_SCORE
-  const isUnhealthy = row.score === null ? before?.is_unhealthy === 1 : row.score < limit
+function withStates(row: TableHealth, before: TableHealth | undefined, nowMs: number): TableHealth {
+  const limit = before?.is_unhealthy === true ? RECOVERED_SCORE : FAIR_SCORE
+  const isUnhealthy = row.score === null ? before?.is_unhealthy === true : row.score < limit
   const { freshness_ms: freshness, last_commit_ms: last } = row
   const isStale = freshness !== null && last !== null && last + freshness < nowMs
-  return { ...row, is_unhealthy: isUnhealthy ? 1 : 0, is_stale: isStale ? 1 : 0 }
+  return { ...row, is_unhealthy: isUnhealthy, is_stale: isStale }
 }
 
 /** None for a table that is seen for the first time: its state is no news. */
-function eventsBetween(before: TableHealthTable | undefined, after: TableHealthTable): readonly TableEvent[] {
+function eventsBetween(before: TableHealth | undefined, after: TableHealth): readonly TableEvent[] {
   if (before === undefined) return []
   const events: TableEvent[] = []
   if (before.is_unhealthy !== after.is_unhealthy) events.push(after.is_unhealthy ? 'table.unhealthy' : 'table.healthy')
@@ -333,7 +331,7 @@ function eventsBetween(before: TableHealthTable | undefined, after: TableHealthT
 }
 
 /** One sample per minute with a commit, and one per day. */
-function samplesOf(row: TableHealthTable): TableHealthSamplesTable[] {
+function samplesOf(row: TableHealth): TableHealthSamplesTable[] {
   const sample = {
     table_uuid: row.table_uuid,
     at: row.measured_at,

@@ -7,8 +7,7 @@ import { keepsRows } from '../../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
 import type { HealthAction, TableHealthReport } from '../../../maintenance/inspection/table-inspector.ts'
 import { toRequiredColumn } from '../../../storage/json-column.ts'
-import type { TableHealthTable } from '../../../storage/automation-schema.ts'
-import type { KnownTable } from '../../../storage/stores/tables/health-index-store.ts'
+import type { KnownTable, TableHealth } from '../../../storage/stores/tables/health-index-store.ts'
 
 /** Table property: how old the newest rows may be, such as `15 minutes`. */
 export const FRESHNESS_PROPERTY = 'lockhouse.freshness'
@@ -64,11 +63,11 @@ export function healthRow(measured: MeasuredTable, table: Table, report: TableHe
     last_commit_ms: lastChangeMs(metadata) ?? null,
     freshness_target: freshnessMs === undefined ? null : (freshness ?? null),
     freshness_ms: freshnessMs ?? null,
-    is_stale: 0,
-    is_unhealthy: 0,
-    is_off: propertyText(metadata, MAINTENANCE_PROPERTY)?.toLowerCase() === 'off' ? 1 : 0,
+    is_stale: false,
+    is_unhealthy: false,
+    is_off: propertyText(metadata, MAINTENANCE_PROPERTY)?.toLowerCase() === 'off',
     actions_json: toRequiredColumn(actions.map((action) => ({ ...action, projected: { ...action.projected } }))),
-  } satisfies TableHealthTable
+  } satisfies TableHealth
 }
 
 /** The row of a table that could not be read: the same table as before, as far as anyone knows. */
@@ -76,7 +75,7 @@ export function unreadRow(
   { name, namespace, measuredAt, before }: MeasuredTable,
   metadataLocation: string,
   problem: string,
-): TableHealthTable {
+): TableHealth {
   return {
     table_name: name,
     namespace,
@@ -102,9 +101,9 @@ export function unreadRow(
     last_commit_ms: null,
     freshness_target: null,
     freshness_ms: null,
-    is_stale: 0,
-    is_unhealthy: 0,
-    is_off: 0,
+    is_stale: false,
+    is_unhealthy: false,
+    is_off: false,
     actions_json: '[]',
   }
 }

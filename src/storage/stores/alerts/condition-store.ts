@@ -1,7 +1,13 @@
 import type { Kysely } from 'kysely'
 
 import type { AlertConditionsTable } from '../../automation-schema.ts'
+import { flagColumns, type WithFlags } from '../../flag-columns.ts'
 import type { StateTables } from '../../schema.ts'
+
+const flags = flagColumns('is_told')
+
+/** A condition that an alert knows of: an opening event whose closing event has not come yet. */
+export type AlertCondition = WithFlags<AlertConditionsTable, 'is_told'>
 
 /** When an alert last notified of an object, and how many events it has held back since. */
 export interface Cooldown {
@@ -12,11 +18,11 @@ export interface Cooldown {
 /** What alerts remember of conditions and objects. */
 export interface ConditionStore {
   /** All of them. */
-  list(): Promise<readonly AlertConditionsTable[]>
-  save(condition: AlertConditionsTable): Promise<void>
+  list(): Promise<readonly AlertCondition[]>
+  save(condition: AlertCondition): Promise<void>
   remove(alertId: string, key: string): Promise<void>
   /** Waiting conditions that are due. */
-  due(nowMs: number): Promise<readonly AlertConditionsTable[]>
+  due(nowMs: number): Promise<readonly AlertCondition[]>
   /** When the next waiting condition is due; undefined when none waits. */
   nextDueMs(): Promise<number | undefined>
   /** The number of conditions of each alert that has some. */
@@ -33,12 +39,15 @@ export function createConditionStore(db: Kysely<StateTables>): ConditionStore {
 function conditions(db: Kysely<StateTables>): Omit<ConditionStore, 'cooldown' | 'saveCooldown'> {
   const all = () => db.selectFrom('alert_conditions').selectAll()
   return {
-    list: () => all().execute(),
+    async list() {
+      return (await all().execute()).map((row) => flags.read(row))
+    },
     async save(condition) {
-      const { event_seq, state, is_told, due_ms } = condition
+      const row = flags.write(condition)
+      const { event_seq, state, is_told, due_ms } = row
       await db
         .insertInto('alert_conditions')
-        .values(condition)
+        .values(row)
         .onConflict((conflict) =>
           conflict.columns(['alert_id', 'condition_key']).doUpdateSet({ event_seq, state, is_told, due_ms }),
         )
@@ -48,8 +57,10 @@ function conditions(db: Kysely<StateTables>): Omit<ConditionStore, 'cooldown' | 
       const query = db.deleteFrom('alert_conditions').where('alert_id', '=', alertId)
       await query.where('condition_key', '=', key).execute()
     },
-    due: (nowMs) =>
-      all().where('state', '=', 'waiting').where('due_ms', '<=', nowMs).orderBy('due_ms').limit(500).execute(),
+    async due(nowMs) {
+      const query = all().where('state', '=', 'waiting').where('due_ms', '<=', nowMs)
+      return (await query.orderBy('due_ms').limit(500).execute()).map((row) => flags.read(row))
+    },
     async nextDueMs() {
       const query = db.selectFrom('alert_conditions').select('due_ms').where('state', '=', 'waiting')
       return (await query.orderBy('due_ms').limit(1).executeTakeFirst())?.due_ms

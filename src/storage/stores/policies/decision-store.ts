@@ -3,7 +3,13 @@ import type { Kysely } from 'kysely'
 import { afterCursor } from '../../page-query.ts'
 import { type Page, pageOf, type PageRequest } from '../../page.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../automation-schema.ts'
+import { flagColumns, type WithFlags } from '../../flag-columns.ts'
 import type { StateTables } from '../../schema.ts'
+
+const flags = flagColumns('is_suspended')
+
+/** What a policy knows of an operation on a table. */
+export type PolicyTableState = WithFlags<PolicyTableStatesTable, 'is_suspended'>
 
 /** Which decisions of a policy to list. */
 export interface DecisionFilter {
@@ -30,7 +36,7 @@ export interface PolicyGains {
 }
 
 /** Which operation of which policy on which table. */
-export type StateKey = Pick<PolicyTableStatesTable, 'policy_id' | 'table_name' | 'operation'>
+export type StateKey = Pick<PolicyTableState, 'policy_id' | 'table_name' | 'operation'>
 
 /** What policies decided, and what they know of each table. */
 export interface DecisionStore {
@@ -46,11 +52,11 @@ export interface DecisionStore {
   /** Ends a running decision; false, with nothing changed, when it had ended. */
   end(id: string, columns: Partial<PolicyDecisionsTable>): Promise<boolean>
   gains(): Promise<ReadonlyMap<string, PolicyGains>>
-  states(): Promise<readonly PolicyTableStatesTable[]>
+  states(): Promise<readonly PolicyTableState[]>
   /** Those of some policies and tables. */
-  statesOf(policyIds: readonly string[], tables: readonly string[]): Promise<readonly PolicyTableStatesTable[]>
-  state(key: StateKey): Promise<PolicyTableStatesTable | undefined>
-  saveState(state: PolicyTableStatesTable): Promise<void>
+  statesOf(policyIds: readonly string[], tables: readonly string[]): Promise<readonly PolicyTableState[]>
+  state(key: StateKey): Promise<PolicyTableState | undefined>
+  saveState(state: PolicyTableState): Promise<void>
   /** Ends suspensions and waits, of one table or of all; returns the tables that were suspended. */
   resume(policyId: string, table?: string): Promise<readonly string[]>
   /** Removes decisions that ended before `at`. */
@@ -90,29 +96,35 @@ export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
       return (await query.where('outcome', '=', 'running').executeTakeFirst()).numUpdatedRows === 1n
     },
     gains: () => gains(db),
-    states: () => db.selectFrom('policy_table_states').selectAll().execute(),
+    async states() {
+      const rows = await db.selectFrom('policy_table_states').selectAll().execute()
+      return rows.map((row) => flags.read(row))
+    },
     async statesOf(policyIds, tables) {
-      const found: PolicyTableStatesTable[] = []
+      const found: PolicyTableState[] = []
       for (let at = 0; at < tables.length; at += NAMES_AT_ONCE) {
         const some = tables.slice(at, at + NAMES_AT_ONCE)
         const rows = db.selectFrom('policy_table_states').selectAll().where('policy_id', 'in', policyIds)
-        found.push(...(await rows.where('table_name', 'in', some).execute()))
+        for (const row of await rows.where('table_name', 'in', some).execute()) found.push(flags.read(row))
       }
       return found
     },
-    state: (key) =>
-      db
+    async state(key) {
+      const row = await db
         .selectFrom('policy_table_states')
         .selectAll()
         .where('policy_id', '=', key.policy_id)
         .where('table_name', '=', key.table_name)
         .where('operation', '=', key.operation)
-        .executeTakeFirst(),
+        .executeTakeFirst()
+      return row && flags.read(row)
+    },
     async saveState(state) {
+      const row = flags.write(state)
       await db
         .insertInto('policy_table_states')
-        .values(state)
-        .onConflict((conflict) => conflict.columns(['policy_id', 'table_name', 'operation']).doUpdateSet(state))
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['policy_id', 'table_name', 'operation']).doUpdateSet(row))
         .execute()
     },
     resume: (policyId, table) => resume(db, policyId, table),

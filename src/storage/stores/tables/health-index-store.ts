@@ -3,7 +3,13 @@ import { type Expression, type Kysely, type SelectQueryBuilder, sql, type SqlBoo
 import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { HEALTH_SORTS } from '../../../schemas/tables/health-index.ts'
 import type { TableHealthSamplesTable, TableHealthTable } from '../../automation-schema.ts'
+import { flagColumns, type WithFlags } from '../../flag-columns.ts'
 import type { StateTables } from '../../schema.ts'
+
+const flags = flagColumns('is_stale', 'is_unhealthy', 'is_off')
+
+/** The latest known health of a table. */
+export type TableHealth = WithFlags<TableHealthTable, 'is_stale' | 'is_unhealthy' | 'is_off'>
 
 export type HealthSort = (typeof HEALTH_SORTS)[number]
 
@@ -35,7 +41,7 @@ export interface IndexTotals {
 }
 
 /** The metadata file that was measured last, and when. */
-export type KnownTable = Pick<TableHealthTable, (typeof KNOWN)[number]>
+export type KnownTable = Pick<TableHealth, (typeof KNOWN)[number]>
 
 const KNOWN = [
   'table_name',
@@ -45,21 +51,21 @@ const KNOWN = [
   'score',
   'sequence_number',
   'newest_snapshot_ms',
-] as const satisfies readonly (keyof TableHealthTable)[]
+] as const satisfies readonly (keyof TableHealth)[]
 
 /** The latest health of each table, and samples over time. */
 export interface HealthIndexStore {
   known(): Promise<readonly KnownTable[]>
-  find(table: string): Promise<TableHealthTable | undefined>
-  findAll(tables: readonly string[]): Promise<readonly TableHealthTable[]>
-  list(query: IndexQuery): Promise<readonly TableHealthTable[]>
+  find(table: string): Promise<TableHealth | undefined>
+  findAll(tables: readonly string[]): Promise<readonly TableHealth[]>
+  list(query: IndexQuery): Promise<readonly TableHealth[]>
   /** All rows in pages: the worst score first, tables that could not be read last. A row that changes meanwhile may be missed, or come twice. */
-  walk(rowsAtOnce?: number): AsyncGenerator<readonly TableHealthTable[], void>
+  walk(rowsAtOnce?: number): AsyncGenerator<readonly TableHealth[], void>
   totals(): Promise<IndexTotals>
-  save(rows: readonly TableHealthTable[], samples: readonly TableHealthSamplesTable[]): Promise<void>
+  save(rows: readonly TableHealth[], samples: readonly TableHealthSamplesTable[]): Promise<void>
   remove(tables: readonly string[]): Promise<void>
   /** Tables whose freshness target has passed at `nowMs` and that are not marked as stale. */
-  overdue(nowMs: number): Promise<readonly TableHealthTable[]>
+  overdue(nowMs: number): Promise<readonly TableHealth[]>
   markStale(table: string): Promise<void>
   /** Samples of one kind, newest first, from before `before`. */
   samples(
@@ -71,7 +77,7 @@ export interface HealthIndexStore {
 }
 
 /** The value that a row is sorted by; an unread table has the lowest score, an empty one the oldest commit. */
-const SORT_VALUES: Readonly<Record<HealthSort, (row: TableHealthTable) => number | string>> = {
+const SORT_VALUES: Readonly<Record<HealthSort, (row: TableHealth) => number | string>> = {
   score: ({ score }) => score ?? -1,
   small_files: (row) => row.small_file_count,
   delete_ratio: (row) => row.deleted_ppm,
@@ -90,7 +96,7 @@ const SORT_COLUMNS = {
 } as const
 
 /** The place of a row in an order. */
-export function indexCursor(row: TableHealthTable, sort: HealthSort): IndexCursor {
+export function indexCursor(row: TableHealth, sort: HealthSort): IndexCursor {
   return { value: SORT_VALUES[sort](row), name: row.table_name }
 }
 
@@ -107,8 +113,11 @@ const ROWS_AT_ONCE = 100
 export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStore {
   return {
     known: () => db.selectFrom('table_health').select(KNOWN).execute(),
-    find: (table) => db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst(),
-    findAll: (tables) => db.selectFrom('table_health').selectAll().where('table_name', 'in', tables).execute(),
+    async find(table) {
+      const row = await db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst()
+      return row && flags.read(row)
+    },
+    findAll: (tables) => readAll(db.selectFrom('table_health').selectAll().where('table_name', 'in', tables)),
     list: (query) => list(db, query),
     walk: (rowsAtOnce = WALK_ROWS) => walk(db, rowsAtOnce),
     totals: () => totals(db),
@@ -120,14 +129,15 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
       }
     },
     overdue: (nowMs) =>
-      db
-        .selectFrom('table_health')
-        .selectAll()
-        .where('freshness_ms', 'is not', null)
-        .where('is_stale', '=', 0)
-        .where('last_commit_ms', 'is not', null)
-        .where(sql<SqlBool>`last_commit_ms + freshness_ms < ${nowMs}`)
-        .execute(),
+      readAll(
+        db
+          .selectFrom('table_health')
+          .selectAll()
+          .where('freshness_ms', 'is not', null)
+          .where('is_stale', '=', 0)
+          .where('last_commit_ms', 'is not', null)
+          .where(sql<SqlBool>`last_commit_ms + freshness_ms < ${nowMs}`),
+      ),
     async markStale(table) {
       await db.updateTable('table_health').set({ is_stale: 1 }).where('table_name', '=', table).execute()
     },
@@ -147,12 +157,10 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
   }
 }
 
-async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonly TableHealthTable[]> {
+async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonly TableHealth[]> {
   const { sort, order, namespace, band, search, limit, after } = query
   const value = SORT_COLUMNS[sort]
-  let rows: SelectQueryBuilder<StateTables, 'table_health', TableHealthTable> = db
-    .selectFrom('table_health')
-    .selectAll()
+  let rows: HealthQuery = db.selectFrom('table_health').selectAll()
   if (namespace !== undefined) {
     rows = rows.where((where) =>
       where.or([
@@ -164,27 +172,33 @@ async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonl
   if (band !== undefined) rows = rows.where('band', '=', band)
   if (search !== undefined) rows = rows.where(contains(search))
   if (after !== undefined) rows = rows.where(isAfter(value, after, order))
-  return rows.orderBy(value, order).orderBy('table_name').limit(limit).execute()
+  return readAll(rows.orderBy(value, order).orderBy('table_name').limit(limit))
+}
+
+type HealthQuery = SelectQueryBuilder<StateTables, 'table_health', TableHealthTable>
+
+async function readAll(query: HealthQuery): Promise<readonly TableHealth[]> {
+  return (await query.execute()).map((row) => flags.read(row))
 }
 
 /**
  * Each query asks for one value or for one lower limit, from which an index can begin: with both at once, SQLite would
  * read all rows before the page again.
  */
-async function* walk(db: Kysely<StateTables>, limit: number): AsyncGenerator<readonly TableHealthTable[], void> {
+async function* walk(db: Kysely<StateTables>, limit: number): AsyncGenerator<readonly TableHealth[], void> {
   const value = SORT_COLUMNS.score
   const rows = db.selectFrom('table_health').selectAll().orderBy(value).orderBy('table_name').limit(limit)
   const same = (score: number, name: string) => rows.where(sql<SqlBool>`${value} = ${score} and table_name > ${name}`)
   const beyond = (score: number) => rows.where(sql<SqlBool>`${value} > ${score}`)
-  let page: readonly TableHealthTable[] = await beyond(UNREAD).execute()
+  let page = await readAll(beyond(UNREAD))
   for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
     yield page
     const score = last.score ?? UNREAD
-    page = await same(score, last.table_name).execute()
-    if (page.length === 0) page = await beyond(score).execute()
+    page = await readAll(same(score, last.table_name))
+    if (page.length === 0) page = await readAll(beyond(score))
   }
   for (let name = ''; ; name = page.at(-1)?.table_name ?? '') {
-    page = await same(UNREAD, name).execute()
+    page = await readAll(same(UNREAD, name))
     if (page.length > 0) yield page
     if (page.length < limit) return
   }
@@ -230,10 +244,10 @@ async function totals(db: Kysely<StateTables>): Promise<IndexTotals> {
 
 async function save(
   db: Kysely<StateTables>,
-  rows: readonly TableHealthTable[],
+  rows: readonly TableHealth[],
   samples: readonly TableHealthSamplesTable[],
 ): Promise<void> {
-  for (const some of batches(rows)) {
+  for (const some of batches(rows.map((row) => flags.write(row)))) {
     await db
       .insertInto('table_health')
       .values(some)
