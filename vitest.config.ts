@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SlowestFirst } from './scripts/testing/slowest-first.ts'
 
 // Under Bun 1.4 vitest's forks do not start: its watchdog needs `ChildProcess.channel.unref`.
 const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
@@ -25,6 +26,7 @@ export default defineConfig({
   test: {
     // Tests wait for services about a third of the time. CI runs most steps side by side.
     maxWorkers: Number(process.env['LOCKHOUSE_TEST_WORKERS'] ?? (process.env['CI'] ? 2 : 3)),
+    sequence: { sequencer: SlowestFirst },
     tags: [{ name: 'long', description: 'takes many seconds: only with LOCKHOUSE_TEST_LONG, as .ci/run sets it' }],
     ...(tagsFilter === undefined ? {} : { tagsFilter: [tagsFilter] }),
     projects: [

@@ -1,0 +1,36 @@
+/** Test files that take more than 80 s in CI, the slowest of each project first. The report of a run lists them. */
+export const SLOW_FILES: readonly string[] = [
+  // suite
+  'test/services/deployments/crashes.test.ts',
+  'test/maintenance/compaction/carry-over.test.ts',
+  'test/maintenance/delete-conversion/random-writers.test.ts',
+  'test/maintenance/position-deletes/random-writers.test.ts',
+  'test/project/docs/document-examples.test.ts',
+  'test/services/deployments/plans.test.ts',
+  'test/maintenance/delete-conversion/faults.test.ts',
+  'test/server/dependency-failures.test.ts',
+  'test/engines/duckdb/worker/sandbox.test.ts',
+  'test/services/deployments/windows.test.ts',
+  'test/streaming/sink/divert-faults.test.ts',
+  'test/services/notebooks/faults.test.ts',
+  'test/agent/builtin/phrasings.test.ts',
+  'test/engines/duckdb/wide-rows.test.ts',
+  'test/engines/duckdb/convert-size.test.ts',
+  'test/services/lifecycle/rehearsal.test.ts',
+  'test/services/notebooks/lifetime.test.ts',
+  'test/engines/duckdb/row-groups/copy-row-groups.test.ts',
+  'test/streaming/graph/checks.test.ts',
+  // interop and faults
+  'test/interop/spark-connect/pipelines.test.ts',
+  'test/faults/policies-replicas.test.ts',
+  'test/interop/changes.test.ts',
+  'test/faults/rollout-replicas.test.ts',
+  'test/interop/streaming/mirror-chain.test.ts',
+  // web
+  'test/web/page/pages.test.ts',
+  'test/web/lifecycle/deployments.test.ts',
+  'test/web/lifecycle/environments.test.ts',
+  'test/web/tables/overview.test.ts',
+  'test/web/lifecycle/promotion.test.ts',
+  'test/web/page/find-and-act.test.ts',
+]
