@@ -71,6 +71,13 @@ const NAMES_AT_ONCE = 500
 
 /** Decisions in the state database. */
 export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
+  return { ...decisions(db), ...states(db) }
+}
+
+/** The part of the store about what policies know of each table. */
+type StateStore = Pick<DecisionStore, 'states' | 'statesOf' | 'state' | 'saveState' | 'resume'>
+
+function decisions(db: Kysely<StateTables>): Omit<DecisionStore, keyof StateStore> {
   return {
     find: (id) => db.selectFrom('policy_decisions').selectAll().where('id', '=', id).executeTakeFirst(),
     list: (policyId, filter, page) => list(db, policyId, { filter, page }),
@@ -96,6 +103,15 @@ export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
       return (await query.where('outcome', '=', 'running').executeTakeFirst()).numUpdatedRows === 1n
     },
     gains: () => gains(db),
+    async prune(at) {
+      const old = db.deleteFrom('policy_decisions').where('updated_at', '<', at)
+      await old.where('outcome', '!=', 'running').execute()
+    },
+  }
+}
+
+function states(db: Kysely<StateTables>): StateStore {
+  return {
     async states() {
       const rows = await db.selectFrom('policy_table_states').selectAll().execute()
       return rows.map((row) => flags.read(row))
@@ -128,10 +144,6 @@ export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
         .execute()
     },
     resume: (policyId, table) => resume(db, policyId, table),
-    async prune(at) {
-      const old = db.deleteFrom('policy_decisions').where('updated_at', '<', at)
-      await old.where('outcome', '!=', 'running').execute()
-    },
   }
 }
 
