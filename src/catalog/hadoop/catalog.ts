@@ -8,7 +8,6 @@ import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
 import { createVersion, type NewVersion, versionLocation } from './create-version.ts'
 import { findHadoopVersion, followHadoopVersion, type HadoopVersion } from './version.ts'
 import { loadTableAt, metadataFileSuffix } from '../metadata-file.ts'
-import { noSuchNamespace, noSuchTable } from '../name-errors.ts'
 import { newTableMetadata } from '../new-table.ts'
 import { trimMetadata } from '../ownership/metadata-trimming.ts'
 import {
@@ -18,6 +17,8 @@ import {
   checkNewNamespace,
   formatIdentifier,
   formatNamespace,
+  noSuchNamespace,
+  noSuchTable,
 } from '../table-identifier.ts'
 
 export interface HadoopCatalogOptions {

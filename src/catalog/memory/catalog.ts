@@ -4,7 +4,6 @@ import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '.
 import type { CommitOutcome } from '../commit-outcome.ts'
 import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadTableAt } from '../metadata-file.ts'
-import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
 import {
@@ -13,7 +12,10 @@ import {
   checkNewIdentifier,
   formatIdentifier,
   formatNamespace,
+  noSuchNamespace,
+  noSuchTable,
   parseIdentifier,
+  tableExists,
   withParents,
 } from '../table-identifier.ts'
 import { WrittenMetadata } from '../written-metadata.ts'

@@ -22,10 +22,15 @@ import { commitBody, createTableBody, metadataLocationOf, namespacesPage } from 
 import { tableOf, tablesPage } from './messages.ts'
 import { configPath, type RestRoutes, restRoutes, withQuery } from './routes.ts'
 import type { RestSettings } from './settings.ts'
-import { noSuchNamespace, noSuchTable } from '../name-errors.ts'
 import { creationError, loadError, unlessStatus } from './table-errors.ts'
 import { Vending } from './vended/vending.ts'
-import { checkIdentifier, checkNamespace, checkNewIdentifier } from '../table-identifier.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  checkNewIdentifier,
+  noSuchNamespace,
+  noSuchTable,
+} from '../table-identifier.ts'
 import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
 
 export interface RestCatalogOptions {

@@ -7,10 +7,9 @@ import { servedCommit } from '../../iceberg/update/staged-commit.ts'
 import type { CommitRequest } from '../catalog.ts'
 import { type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
 import { nextMetadata } from '../commit-swap.ts'
-import { formatIdentifier } from '../table-identifier.ts'
+import { formatIdentifier, noSuchTable } from '../table-identifier.ts'
 import { hasStatus, isCertainRefusal } from './errors.ts'
 import { addedSnapshots, judgeCommit } from './outcome.ts'
-import { noSuchTable } from '../name-errors.ts'
 import { creationError } from './table-errors.ts'
 
 /** The operations of a REST catalog that a commit needs. */

@@ -4,12 +4,18 @@ import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
 import { tableMetadataFromJson } from '../../iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { CatalogNames, NamespaceProperties } from '../names.ts'
-import { checkIdentifier, checkNamespace, checkNewIdentifier, formatNamespace } from '../table-identifier.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  checkNewIdentifier,
+  formatNamespace,
+  noSuchNamespace,
+  noSuchTable,
+} from '../table-identifier.ts'
 import type { RestClient } from './client.ts'
 import { answerJson, hasStatus } from './errors.ts'
 import { createTableBody } from './messages.ts'
 import type { RestRoutes } from './routes.ts'
-import { noSuchNamespace, noSuchTable } from '../name-errors.ts'
 import { creationError } from './table-errors.ts'
 
 export interface RestNamesParts {

@@ -1,8 +1,7 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { hasStatus, isCertainRefusal } from './errors.ts'
-import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
-import { formatIdentifier } from '../table-identifier.ts'
+import { formatIdentifier, noSuchNamespace, noSuchTable, tableExists } from '../table-identifier.ts'
 
 /** Catches an error with this status and returns undefined. */
 export function unlessStatus(status: number): (error: unknown) => undefined {

@@ -15,7 +15,6 @@ import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '..
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
 import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
-import { noSuchNamespace, noSuchTable, tableExists } from '../name-errors.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import type { TableCommit } from '../requests.ts'
 import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'
@@ -45,7 +44,10 @@ import {
   checkNewNamespace,
   formatIdentifier,
   formatNamespace,
+  noSuchNamespace,
+  noSuchTable,
   parseNamespace,
+  tableExists,
 } from '../table-identifier.ts'
 
 export interface SqlCatalogOptions {
