@@ -8,12 +8,12 @@ export const LONG: { readonly tags: string[] } = { tags: ['long'] }
 const isMainRuntime = 'Bun' in globalThis
 
 /**
- * How often a test repeats something: `full` times in a long run on Bun, a third of that on the other runtimes and in CI,
+ * How often a test repeats something: `full` times in a long run on Bun, a quarter of that on the other runtimes and in CI,
  * whose time is limited, otherwise a tenth, or `short`.
  */
 export function runs(full: number, short: number = Math.ceil(full / 10)): number {
   if (!isLongRun) return short
-  return isMainRuntime && !process.env['CI'] ? full : Math.max(short, Math.ceil(full / 3))
+  return isMainRuntime && !process.env['CI'] ? full : Math.max(short, Math.ceil(full / 4))
 }
 
 /**
