@@ -1,179 +1,44 @@
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
-import { formatIdentifier, parseIdentifier } from '../../../src/catalog/table-identifier.ts'
-import { createDuckDbSandbox } from '../../../src/engines/duckdb/worker/sandbox.ts'
-import type { SqlSandbox } from '../../../src/engines/sql-sandbox.ts'
-import { IcebergError } from '../../../src/iceberg/errors.ts'
+import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { carryOffsets } from '../../../src/services/deployments/handover.ts'
 import type { PipelineRecord } from '../../../src/storage/stores/pipeline-store.ts'
-import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
-import { createGraphQuery } from '../../../src/streaming/query/graph-query.ts'
 import { LeaseLost } from '../../../src/streaming/pipeline-errors.ts'
-import { PipelineSession } from '../../../src/streaming/run/pipeline-session.ts'
-import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
-import { numbered, openLab, orphansOf, type StreamLab } from '../support.ts'
+import { numbered, orphansOf } from '../support.ts'
+import { type DivertLab, drain, FAULTS, ids, openDivertLab, signal } from './divert-lab.ts'
 
-let lab: StreamLab
-let sandbox: SqlSandbox
-beforeAll(async () => {
-  lab = await openLab()
-  sandbox = createDuckDbSandbox()
-})
-afterAll(async () => {
-  await sandbox.close()
-  await lab.close()
-})
-
-const columns = [
-  ['id', 'long'],
-  ['name', 'string'],
-] as const
-const signal = new AbortController().signal
-
-async function makeTables(name: string): Promise<void> {
-  await lab.createTable(`s.${name}`, columns)
-  await lab.createTable(`s.${name}_sink`, columns)
-  await lab.createTable(`s.${name}_bad`, [
-    ...columns,
-    ['_reason', 'string'],
-    ['_batch_id', 'long'],
-    ['_pipeline', 'string'],
-    ['_diverted_at', 'timestamptz'],
-  ])
-}
-
-type Commit = () => ReturnType<Catalog['commit']>
-
-/** A catalog with a fault in the commits to a table. */
-function faulty(table: string, commit: (apply: Commit) => ReturnType<Catalog['commit']>): () => Catalog {
-  const inner = lab.catalog()
-  const faultyCommit: Catalog['commit'] = async (identifier, request) => {
-    const apply: Commit = () => inner.commit(identifier, request)
-    return formatIdentifier(identifier) === table ? commit(apply) : apply()
-  }
-  const catalog = new Proxy(inner, {
-    get: (target, key: keyof Catalog) => {
-      const member = key === 'commit' ? faultyCommit : target[key]
-      return typeof member === 'function' ? member.bind(target) : member
-    },
-  })
-  return () => catalog
-}
-
-const FAULTS = {
-  refused: async () => ({ kind: 'refused', error: new IcebergError('IO_FAILED', 'the process has ended') }),
-  killed: async () => {
-    throw new Error('killed before the commit took effect')
-  },
-  'without an answer': async (apply) => {
-    await apply()
-    throw new Error('the answer was lost')
-  },
-} as const satisfies Record<string, (apply: Commit) => ReturnType<Catalog['commit']>>
 const KINDS = Object.keys(FAULTS) as (keyof typeof FAULTS)[]
 
-/** A process that pauses before its first commit to a table takes effect, until it is released. */
-function pausing(table: string) {
-  const paused = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  const catalog = faulty(table, async (apply) => {
-    paused.resolve()
-    await released.promise
-    return apply()
-  })
-  return { catalog, paused: paused.promise, release: released.resolve }
-}
-
-/** Where a session runs; default: the pipeline's only process. */
-interface Place {
-  readonly catalog?: () => Catalog
-  readonly runId?: string
-  readonly checkpoint?: string
-  readonly checkLease?: () => void
-  /** Config of the sink node besides its table. */
-  readonly write?: object
-}
-
-/** A session of a pipeline that diverts the rows for which the condition is not true. */
-function openSession(
-  name: string,
-  condition: string,
-  { catalog = lab.catalog, runId = 'run', checkpoint = name, checkLease = () => undefined, write = {} }: Place = {},
-): Promise<PipelineSession> {
-  const position = { x: 0, y: 0 }
-  const config = {
-    expectations: [{ name: 'good', condition, on_failure: 'divert' }],
-    divert_to: `s.${name}_bad`,
-  }
-  const graph = {
-    nodes: [
-      { id: 'a', type: 'iceberg-source', config: { table: `s.${name}` }, position },
-      { id: 'c', type: 'check', config, position },
-      { id: 'z', type: 'iceberg-sink', config: { table: `s.${name}_sink`, ...write }, position },
-    ],
-    edges: [
-      { id: 'e', source: 'a', target: 'c' },
-      { id: 'f', source: 'c', target: 'z' },
-    ],
-  }
-  const { plan } = planGraph(graph)
-  if (plan === undefined) throw new Error('the graph has problems')
-  const deps = {
-    catalog,
-    tables: createTableWatch(catalog),
-    engine: lab.engine,
-    checkpointIo: new LocalFileIO(),
-    now: () => new Date(),
-    checkLease,
-  }
-  return PipelineSession.open(deps, {
-    pipelineId: `pipe-${name}`,
-    runId,
-    queryId: `query-${name}`,
-    sources: [parseIdentifier(`s.${name}`)],
-    sink: parseIdentifier(`s.${name}_sink`),
-    checkpointLocation: `file://${lab.service.folder}/cp/${checkpoint}`,
-    triggerMs: 100,
-    limits: { maxFiles: 1, maxBytes: 2 ** 30 },
-    onDelete: 'fail',
-    query: createGraphQuery({ graph, plan }, sandbox),
-  })
-}
-
-const idsOf = async (table: string): Promise<string[]> =>
-  (await lab.rows(table)).map((text) => String(JSON.parse(text).id)).sort((a, b) => Number(a) - Number(b))
-
-const ids = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, at) => String(from + at))
+let lab: DivertLab
+beforeAll(async () => {
+  lab = await openDivertLab()
+})
+afterAll(() => lab.close())
 
 /** Checks that each id is in exactly one of the two tables. */
 async function expectOnce(name: string, diverted: readonly string[], end: number): Promise<void> {
-  expect(await idsOf(`s.${name}_bad`)).toEqual(diverted)
-  const all = [...diverted, ...(await idsOf(`s.${name}_sink`))]
+  expect(await lab.idsOf(`s.${name}_bad`)).toEqual(diverted)
+  const all = [...diverted, ...(await lab.idsOf(`s.${name}_sink`))]
   expect(all.toSorted((a, b) => Number(a) - Number(b))).toEqual(ids(0, end))
-}
-
-async function drain(session: PipelineSession): Promise<void> {
-  while ((await session.step(signal)).kind === 'batch');
 }
 
 describe('a run that ends before its diverted rows are committed', () => {
   it.each(KINDS)('has them committed by the next session, whatever that one would divert (%s)', async (kind) => {
     const name = `after_${KINDS.indexOf(kind)}`
-    await makeTables(name)
+    await lab.makeTables(name)
     await lab.append(`s.${name}`, numbered(0, 10))
-    const catalog = faulty(`s.${name}_bad`, FAULTS[kind])
-    const first = await openSession(name, 'id >= 4', { catalog })
+    const catalog = lab.faulty(`s.${name}_bad`, FAULTS[kind])
+    const first = await lab.openSession(name, 'id >= 4', { catalog })
     await expect(first.step(signal)).rejects.toThrow()
-    expect(await idsOf(`s.${name}_sink`)).toEqual(ids(4, 10))
-    const second = await openSession(name, 'id % 10 >= 2')
+    expect(await lab.idsOf(`s.${name}_sink`)).toEqual(ids(4, 10))
+    const second = await lab.openSession(name, 'id % 10 >= 2')
     await expectOnce(name, ids(0, 4), 10)
     await lab.append(`s.${name}`, numbered(10, 20))
     await drain(second)
     await expectOnce(name, [...ids(0, 4), ...ids(10, 12)], 20)
-    await openSession(name, 'id % 10 >= 2')
+    await lab.openSession(name, 'id % 10 >= 2')
     await expectOnce(name, [...ids(0, 4), ...ids(10, 12)], 20)
     expect(await orphansOf(await lab.load(`s.${name}_bad`))).toEqual([])
     if (kind === 'without an answer') return
@@ -183,23 +48,23 @@ describe('a run that ends before its diverted rows are committed', () => {
   })
 
   it('has them committed also if their table was compacted meanwhile', async () => {
-    await makeTables('rewritten')
+    await lab.makeTables('rewritten')
     await lab.append('s.rewritten', numbered(0, 10))
-    await drain(await openSession('rewritten', 'id >= 4'))
+    await drain(await lab.openSession('rewritten', 'id >= 4'))
     await lab.append('s.rewritten', numbered(10, 20))
-    const catalog = faulty('s.rewritten_bad', FAULTS.refused)
-    await expect((await openSession('rewritten', 'id >= 14', { catalog })).step(signal)).rejects.toThrow()
+    const catalog = lab.faulty('s.rewritten_bad', FAULTS.refused)
+    await expect((await lab.openSession('rewritten', 'id >= 14', { catalog })).step(signal)).rejects.toThrow()
     const compacted = await lab.service.post('/api/compact', { table: 's.rewritten_bad', rewrite_all: true })
     expect(compacted.status, JSON.stringify(compacted.body)).toBe(200)
-    await openSession('rewritten', 'true')
+    await lab.openSession('rewritten', 'true')
     await expectOnce('rewritten', [...ids(0, 4), ...ids(10, 14)], 20)
   })
 
   it('has them committed by a deployment that reads on where the run ended', async () => {
-    await makeTables('replaced')
+    await lab.makeTables('replaced')
     await lab.append('s.replaced', numbered(0, 10))
-    const catalog = faulty('s.replaced_bad', FAULTS.killed)
-    await expect((await openSession('replaced', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
+    const catalog = lab.faulty('s.replaced_bad', FAULTS.killed)
+    await expect((await lab.openSession('replaced', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
     expect(await lab.rows('s.replaced_bad')).toEqual([])
     const source = await lab.load('s.replaced')
     const sink = await lab.load('s.replaced_sink')
@@ -218,41 +83,41 @@ describe('a run that ends before its diverted rows are committed', () => {
   })
 
   it('has them committed if the batch is merged by key, also a batch that diverts all its rows', async () => {
-    await makeTables('merged')
+    await lab.makeTables('merged')
     const write = { write: 'upsert', key: ['id'] }
     await lab.append('s.merged', numbered(0, 10))
-    const catalog = faulty('s.merged_bad', FAULTS.killed)
+    const catalog = lab.faulty('s.merged_bad', FAULTS.killed)
     const fault = { catalog, write }
-    await expect((await openSession('merged', 'id >= 4', fault)).step(signal)).rejects.toThrow()
-    const next = await openSession('merged', 'id >= 2', { write })
+    await expect((await lab.openSession('merged', 'id >= 4', fault)).step(signal)).rejects.toThrow()
+    const next = await lab.openSession('merged', 'id >= 2', { write })
     await expectOnce('merged', ids(0, 4), 10)
     await lab.append('s.merged', numbered(10, 15))
     const kept = (await lab.load('s.merged_sink')).metadata.snapshots.length
     await drain(next)
     await expectOnce('merged', ids(0, 4), 15)
     await lab.append('s.merged', numbered(15, 20))
-    await expect((await openSession('merged', 'false', fault)).step(signal)).rejects.toThrow()
-    await openSession('merged', 'true', { write })
+    await expect((await lab.openSession('merged', 'false', fault)).step(signal)).rejects.toThrow()
+    await lab.openSession('merged', 'true', { write })
     await expectOnce('merged', [...ids(0, 4), ...ids(15, 20)], 20)
     expect((await lab.load('s.merged_sink')).metadata.snapshots).toHaveLength(kept + 2)
   })
 
   it('stops if a file of them was deleted', async () => {
-    await makeTables('removed')
+    await lab.makeTables('removed')
     await lab.append('s.removed', numbered(0, 10))
-    const catalog = faulty('s.removed_bad', FAULTS.refused)
-    await expect((await openSession('removed', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
+    const catalog = lab.faulty('s.removed_bad', FAULTS.refused)
+    await expect((await lab.openSession('removed', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
     const [file] = await orphansOf(await lab.load('s.removed_bad'))
     await new LocalFileIO().delete(file!)
-    await expect(openSession('removed', 'id >= 4')).rejects.toMatchObject({ code: 'CHECKPOINT_MISMATCH' })
+    await expect(lab.openSession('removed', 'id >= 4')).rejects.toMatchObject({ code: 'CHECKPOINT_MISMATCH' })
     expect(await lab.rows('s.removed_bad')).toEqual([])
   })
 
   it('reads no other manifest than its own', async () => {
-    await makeTables('forged')
+    await lab.makeTables('forged')
     await lab.append('s.forged', numbered(0, 10))
-    const catalog = faulty('s.forged_bad', FAULTS.refused)
-    await expect((await openSession('forged', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
+    const catalog = lab.faulty('s.forged_bad', FAULTS.refused)
+    await expect((await lab.openSession('forged', 'id >= 4', { catalog })).step(signal)).rejects.toThrow()
     const { metadata, identifier } = await lab.load('s.forged_sink')
     const property = 'lockhouse.pipeline.query-forged'
     const progress = JSON.parse(metadata.properties[property]!)
@@ -263,7 +128,7 @@ describe('a run that ends before its diverted rows are committed', () => {
         updates: [{ action: 'set-properties', updates: { [property]: forged } }],
         writtenFiles: [],
       }))
-      await expect(openSession('forged', 'id >= 4')).rejects.toMatchObject({ code: 'CHECKPOINT_MISMATCH' })
+      await expect(lab.openSession('forged', 'id >= 4')).rejects.toMatchObject({ code: 'CHECKPOINT_MISMATCH' })
     }
     expect(await lab.rows('s.forged_bad')).toEqual([])
   })
@@ -272,13 +137,13 @@ describe('a run that ends before its diverted rows are committed', () => {
 describe('a run that ends before the commit of its batch', () => {
   it.each(KINDS)('has diverted nothing, or what the batch says (%s)', async (kind) => {
     const name = `before_${KINDS.indexOf(kind)}`
-    await makeTables(name)
+    await lab.makeTables(name)
     await lab.append(`s.${name}`, numbered(0, 10))
-    const catalog = faulty(`s.${name}_sink`, FAULTS[kind])
-    const first = await openSession(name, 'id >= 4', { catalog })
+    const catalog = lab.faulty(`s.${name}_sink`, FAULTS[kind])
+    const first = await lab.openSession(name, 'id >= 4', { catalog })
     await expect(first.step(signal)).rejects.toThrow()
     expect(await lab.rows(`s.${name}_bad`)).toEqual([])
-    await drain(await openSession(name, 'id >= 7'))
+    await drain(await lab.openSession(name, 'id >= 7'))
     await expectOnce(name, kind === 'without an answer' ? ids(0, 4) : ids(0, 7), 10)
     if (kind === 'refused') expect(await orphansOf(await lab.load(`s.${name}_bad`))).toEqual([])
   })
@@ -294,18 +159,18 @@ describe('a process that is paused', () => {
     'in its commit to the %s, while another one takes over with %s, changes nothing',
     async (at, condition, diverted) => {
       const name = `paused_${at}_${diverted.length}_${condition.length}`
-      await makeTables(name)
+      await lab.makeTables(name)
       await lab.append(`s.${name}`, numbered(0, 10))
-      const { catalog, paused, release } = pausing(`s.${name}_${at}`)
+      const { catalog, paused, release } = lab.pausing(`s.${name}_${at}`)
       let isLost = false
       const checkLease = (): void => {
         if (isLost) throw new LeaseLost('taken over')
       }
-      const late = (await openSession(name, 'id >= 4', { catalog, checkLease })).step(signal)
+      const late = (await lab.openSession(name, 'id >= 4', { catalog, checkLease })).step(signal)
       const ended = expect(late).rejects.toThrow()
       await paused
       isLost = true
-      const next = await openSession(name, condition)
+      const next = await lab.openSession(name, condition)
       await drain(next)
       release()
       await ended
@@ -320,12 +185,12 @@ describe('a process that is paused', () => {
     'in its commit to the %s commits nothing twice, even if it notices no loss of its lease',
     async (at) => {
       const name = `unnoticed_${at}`
-      await makeTables(name)
+      await lab.makeTables(name)
       await lab.append(`s.${name}`, numbered(0, 10))
-      const { catalog, paused, release } = pausing(`s.${name}_${at}`)
-      const late = (await openSession(name, 'id >= 4', { catalog })).step(signal)
+      const { catalog, paused, release } = lab.pausing(`s.${name}_${at}`)
+      const late = (await lab.openSession(name, 'id >= 4', { catalog })).step(signal)
       await paused
-      await drain(await openSession(name, 'true'))
+      await drain(await lab.openSession(name, 'true'))
       release()
       await Promise.allSettled([late])
       await expectOnce(name, at === 'sink' ? [] : ids(0, 4), 10)
@@ -334,13 +199,13 @@ describe('a process that is paused', () => {
   )
 
   it('on a copy of the checkpoint is refused, with the rows that it diverts', async () => {
-    await makeTables('copied')
+    await lab.makeTables('copied')
     await lab.append('s.copied', numbered(0, 10))
-    const { catalog, paused, release } = pausing('s.copied_sink')
-    const late = (await openSession('copied', 'id >= 4', { catalog })).step(signal)
+    const { catalog, paused, release } = lab.pausing('s.copied_sink')
+    const late = (await lab.openSession('copied', 'id >= 4', { catalog })).step(signal)
     const ended = expect(late).rejects.toMatchObject({ code: 'FENCED' })
     await paused
-    await drain(await openSession('copied', 'id < 5', { runId: 'other', checkpoint: 'copied-2' }))
+    await drain(await lab.openSession('copied', 'id < 5', { runId: 'other', checkpoint: 'copied-2' }))
     release()
     await ended
     await expectOnce('copied', ids(5, 10), 10)
@@ -350,27 +215,27 @@ describe('a process that is paused', () => {
 
 describe('a session', () => {
   it('stops when its table of diverted rows is replaced', async () => {
-    await makeTables('moved')
+    await lab.makeTables('moved')
     for (let at = 0; at < 3; at += 1) await lab.append('s.moved', numbered(at * 10, at * 10 + 10))
-    const session = await openSession('moved', 'false')
+    const session = await lab.openSession('moved', 'false')
     await session.step(signal)
     await lab.catalog().dropTable(parseIdentifier('s.moved_bad'))
     await expect(session.step(signal)).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
-    await makeTables('moved2')
+    await lab.makeTables('moved2')
     const { metadata } = await lab.load('s.moved2_bad')
     await lab.catalog().createTable(parseIdentifier('s.moved_bad'), { schema: metadata.schemas[0]! })
     await expect(session.step(signal)).rejects.toMatchObject({ code: 'TABLE_REPLACED' })
   })
 
   it('reads on if its checkpoint is lost and all rows were diverted', async () => {
-    await makeTables('lost')
-    const session = await openSession('lost', 'false')
+    await lab.makeTables('lost')
+    const session = await lab.openSession('lost', 'false')
     for (let at = 0; at < 2; at += 1) {
       await lab.append('s.lost', numbered(at * 10, at * 10 + 10))
       await session.step(signal)
     }
     await rm(`${lab.service.folder}/cp/lost`, { recursive: true })
-    const next = await openSession('lost', 'false')
+    const next = await lab.openSession('lost', 'false')
     await drain(next)
     await expectOnce('lost', ids(0, 20), 20)
   })
