@@ -7,6 +7,7 @@ import { formatIdentifier } from '../table-identifier.ts'
 import { type Footprint, footprintOf, overlapOf } from './footprint.ts'
 import { type Neighbour, neighboursOf, unknownTable } from './neighbours.ts'
 import { referencesOf } from './references.ts'
+import { areCommitted, mayBeStaged } from './staged-rows.ts'
 
 /** Why a file must stay. */
 export type KeptReason =
@@ -15,7 +16,7 @@ export type KeptReason =
   | 'used_by_other_table' // another table references it
   | 'outside_table' // it is outside the table's folders: imported files may belong to another system
   | 'outside_allowed_locations'
-  | 'may_be_needed' // an unreadable snapshot that stays may need it
+  | 'may_be_needed' // an unreadable snapshot that stays, or an unreadable sink of a pipeline, may need it
 
 export interface KeptFile {
   readonly location: string
@@ -81,7 +82,7 @@ const NOTHING: DeletionVerdict = { deletable: [], kept: [], unreadTables: [] }
 async function judgeByFolders(catalog: Catalog, table: Table, request: DeletionRequest): Promise<Judge> {
   const { files, foreignFiles = [] } = request
   const own = await footprintOf(table)
-  const judge = new Judge(own, await neighboursOf(catalog, table))
+  const judge = new Judge(table, own, await neighboursOf(catalog, table))
   const places = new FilePlaces(table.io)
   const inTable: Bounds = { folders: own.folders, otherwise: 'outside_table' }
   for (const location of files) judge.add(location, await places.of(location), inTable)
@@ -141,14 +142,24 @@ class Judge {
   readonly #free = new Map<string, string[]>()
   readonly #kept: KeptFile[] = []
   readonly #unread: UnreadTable[]
+  /** Tables by the beginning of the names of files with rows that their batches divert into this one. */
+  readonly #staged = new Map<string, string>()
+  /** A table that may name such files, but cannot be read. */
+  readonly #mayStage: string | undefined
 
-  constructor(own: Footprint, neighbours: readonly Neighbour[]) {
+  constructor({ metadata }: Table, own: Footprint, neighbours: readonly Neighbour[]) {
     this.#neighbours = neighbours
     this.#twin = neighbours.find(({ footprint }) => overlapOf(own, footprint) === 'same-table')?.entry.name
     for (const { entry, footprint } of neighbours) {
       for (const folder of footprint.folders) this.#folders.set(folder, entry.name)
       for (const file of [footprint.metadataFile, ...footprint.outside]) this.#files.set(file, entry.name)
     }
+    for (const { entry, footprint } of neighbours) {
+      if (footprint.staged === 'unknown') continue
+      const due = footprint.staged.filter((staged) => !areCommitted(metadata, staged))
+      for (const { namePrefix } of due) this.#staged.set(namePrefix, entry.name)
+    }
+    this.#mayStage = neighbours.find(({ footprint }) => footprint.staged === 'unknown')?.entry.name
     this.#unread = neighbours.flatMap(({ entry, problem }) =>
       problem === undefined ? [] : [{ table: entry.name, reason: problem }],
     )
@@ -162,6 +173,9 @@ class Judge {
     if (!folders.some((folder) => isInside(place, folder))) return keep(otherwise, null)
     const user = this.#files.get(place)
     if (user !== undefined) return keep('used_by_other_table', user)
+    const sink = this.#sinkOf(location)
+    if (sink !== undefined) return keep('used_by_other_table', sink)
+    if (this.#mayStage !== undefined && mayBeStaged(nameIn(location))) return keep('may_be_needed', this.#mayStage)
     this.#free.set(place, [...(this.#free.get(place) ?? []), location])
   }
 
@@ -194,6 +208,14 @@ class Judge {
     }
   }
 
+  /** The table with a batch that diverts the rows of a file. */
+  #sinkOf(location: string): string | undefined {
+    if (this.#staged.size === 0) return undefined
+    const name = nameIn(location)
+    for (const [prefix, table] of this.#staged) if (name.startsWith(prefix)) return table
+    return undefined
+  }
+
   /** The table that has a file in one of its folders. */
   #ownerOf(place: string): string | undefined {
     const parent = parentPlace(place)
@@ -203,4 +225,8 @@ class Judge {
     }
     return this.#ownerOfFolder.get(parent)
   }
+}
+
+function nameIn(location: string): string {
+  return location.slice(location.lastIndexOf('/') + 1)
 }

@@ -2,6 +2,7 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { FilePlaces, isInside, parentPlace, type PlaceSource, placeOf } from '../../iceberg/io/place.ts'
 import { ownedFolders } from '../../iceberg/metadata/locations.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
+import { type StagedFiles, stagedFilesIn } from './staged-rows.ts'
 
 /** The storage that a table uses, from its metadata alone. All values are places, see `placeOf`. */
 export interface Footprint {
@@ -12,6 +13,8 @@ export interface Footprint {
   readonly folders: readonly string[]
   /** Files that the metadata references outside the folders. */
   readonly outside: readonly string[]
+  /** Files in folders of other tables that its pipelines wrote for commits there; `unknown` when its metadata cannot tell. */
+  readonly staged: readonly StagedFiles[] | 'unknown'
 }
 
 /** A footprint with all that it depends on besides the metadata, which never changes. */
@@ -46,7 +49,8 @@ export async function traceFootprint(table: Table): Promise<TracedFootprint> {
   }
   const metadataFile = await place(metadataLocation)
   const uuid = metadata.tableUuid.toLowerCase()
-  return { footprint: { uuid, metadataFile, folders, outside: [...outside] }, resolved }
+  const staged = stagedFilesIn(metadata)
+  return { footprint: { uuid, metadataFile, folders, outside: [...outside], staged }, resolved }
 }
 
 /** The places of a FileIO, each of which is noted once it is known. */
@@ -66,7 +70,7 @@ export async function footprintOfPointer(io: FileIO, metadataLocation: string): 
   const metadataFile = await placeOf(io, metadataLocation)
   const folder = parentPlace(metadataFile)
   const tableFolder = folder.endsWith('/metadata') ? parentPlace(folder) : folder
-  return { uuid: '', metadataFile, folders: [tableFolder], outside: [] }
+  return { uuid: '', metadataFile, folders: [tableFolder], outside: [], staged: 'unknown' }
 }
 
 /** How two tables overlap; undefined when they do not. */

@@ -102,8 +102,9 @@ async function stateOf(io: FileIO, metadataLocation: string): Promise<string | u
   }
 }
 
-function weightOf(state: string, { footprint: { folders, outside }, resolved }: TracedFootprint): number {
-  const texts = [state, ...folders, ...outside, ...[...resolved].flat()]
+function weightOf(state: string, { footprint: { folders, outside, staged }, resolved }: TracedFootprint): number {
+  const names = staged === 'unknown' ? [] : staged.flatMap(({ property, namePrefix }) => [property, namePrefix])
+  const texts = [state, ...folders, ...outside, ...names, ...[...resolved].flat()]
   return texts.reduce((total, text) => total + 2 * text.length + 50, 300)
 }
 

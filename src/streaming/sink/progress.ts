@@ -1,3 +1,10 @@
+import {
+  BRANCH_PROGRESS_PREFIX,
+  PROGRESS_PREFIX,
+  stagedFromJson,
+  type StagedRows,
+  stagedToJson,
+} from '../../catalog/ownership/staged-rows.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import {
   asObject,
@@ -50,17 +57,6 @@ export interface ProgressBranch {
   readonly base: bigint | undefined
 }
 
-/** Diverted rows whose files are written, but not committed. */
-export interface StagedRows {
-  readonly table: string
-  readonly uuid: string
-  /** The name of a manifest with the files, in the metadata folder of the table. */
-  readonly manifest: string
-  /** The partition spec of the files. */
-  readonly specId: number
-  readonly rows: number
-}
-
 /** The state of a query in a sink, from the table property and the snapshot summaries. */
 export interface SinkState {
   /** The last batch in the sink, written by us or by Spark; -1 when there is none. */
@@ -79,19 +75,16 @@ export interface SnapshotBatch {
   readonly pipelineId: string | undefined
 }
 
-const PROPERTY_PREFIX = 'lockhouse.pipeline.'
-/** Not the same: what only a branch has, other pipelines must not count as rows of the sink. */
-const BRANCH_PREFIX = 'lockhouse.pipeline-branch.'
 const VERSION = 1
 
 /** The sink's table property that stores the progress of a query, so that snapshot expiry cannot lose it. */
 export function progressProperty(queryId: string): string {
-  return `${PROPERTY_PREFIX}${queryId}`
+  return `${PROGRESS_PREFIX}${queryId}`
 }
 
 /** The sink's table property that stores the progress of a query while its rows are only in a branch. */
 export function branchProperty(queryId: string): string {
-  return `${BRANCH_PREFIX}${queryId}`
+  return `${BRANCH_PROGRESS_PREFIX}${queryId}`
 }
 
 /** The progress as a table property. */
@@ -157,12 +150,12 @@ export interface KnownProgress {
  * diverted rows into it.
  */
 export function listProgress(metadata: TableMetadata): KnownProgress[] {
-  return listWith(metadata, PROPERTY_PREFIX).filter(({ progress }) => progress.divertedRows === undefined)
+  return listWith(metadata, PROGRESS_PREFIX).filter(({ progress }) => progress.divertedRows === undefined)
 }
 
 /** The progress of every query whose rows are only in a branch. */
 export function listBranchProgress(metadata: TableMetadata): KnownProgress[] {
-  return listWith(metadata, BRANCH_PREFIX)
+  return listWith(metadata, BRANCH_PROGRESS_PREFIX)
 }
 
 function listWith(metadata: TableMetadata, prefix: string): KnownProgress[] {
@@ -227,25 +220,8 @@ function divertedFromJson(json: JsonObject): Pick<SinkProgress, 'diverting' | 'd
   const diverting = optionalArray(json, 'diverting', where)
   const divertedRows = optionalCount(json, 'diverted_rows', where)
   return {
-    ...(diverting === undefined
-      ? {}
-      : { diverting: diverting.map((staged) => stagedFromJson(asObject(staged, where))) }),
+    ...(diverting === undefined ? {} : { diverting: diverting.map(stagedFromJson) }),
     ...(divertedRows === undefined ? {} : { divertedRows }),
-  }
-}
-
-function stagedToJson({ table, uuid, manifest, specId, rows }: StagedRows): JsonObject {
-  return { table, uuid, manifest, spec_id: specId, rows }
-}
-
-function stagedFromJson(json: JsonObject): StagedRows {
-  const where = 'progress'
-  return {
-    table: requireString(json, 'table', where),
-    uuid: requireString(json, 'uuid', where),
-    manifest: requireString(json, 'manifest', where),
-    specId: requireCount(json, 'spec_id', where),
-    rows: requireCount(json, 'rows', where),
   }
 }
 

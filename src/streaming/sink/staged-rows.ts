@@ -1,4 +1,5 @@
 import { deleteQuietly } from '../../catalog/metadata-file.ts'
+import { STAGED_SUFFIX, type StagedRows } from '../../catalog/ownership/staged-rows.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { loadEntries } from '../../iceberg/manifest/cache.ts'
@@ -9,10 +10,8 @@ import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { mismatch } from '../pipeline-errors.ts'
 import type { WrittenRows } from './batch-writer.ts'
-import type { SinkProgress, StagedRows } from './progress.ts'
+import type { SinkProgress } from './progress.ts'
 
-/** Marks a manifest of diverted rows, which no snapshot has. */
-const SUFFIX = '-diverted.avro'
 /** Of a manifest that no snapshot has yet. */
 const NO_SNAPSHOT = 0n
 
@@ -29,7 +28,8 @@ export async function stageRows(all: readonly WrittenRows[], filePrefix: string)
   const staged: Staged[] = []
   try {
     for (const [at, rows] of all.entries()) {
-      if (rows.files.length > 0) staged.push({ ...rows, staged: await stage(rows, `${filePrefix}-${at}${SUFFIX}`) })
+      if (rows.files.length > 0)
+        staged.push({ ...rows, staged: await stage(rows, `${filePrefix}-${at}${STAGED_SUFFIX}`) })
     }
     return staged
   } catch (error) {
@@ -55,7 +55,8 @@ async function stage({ table, files, rows }: WrittenRows, manifest: string): Pro
     entries: files.map((dataFile) => ({ status: 'added', dataFile })),
   })
   await io.create(path, bytes)
-  return { table: formatIdentifier(identifier), uuid: metadata.tableUuid, manifest, specId: spec.specId, rows }
+  const { tableUuid: uuid } = metadata
+  return { table: formatIdentifier(identifier), uuid, manifest, location: path, specId: spec.specId, rows }
 }
 
 /** Deletes rows that are not committed, with their manifests. */
@@ -92,7 +93,8 @@ export async function readStaged(
       `the ${rows} rows that batch ${batchId} diverted into ${name} cannot be committed, because ${why}; to write the rows again, ` +
         'start a pipeline with a new checkpoint',
     )
-  const isOwn = manifest.startsWith(`${pipelineId}-${batchId}-`) && manifest.endsWith(SUFFIX) && !manifest.includes('/')
+  const isOwn =
+    manifest.startsWith(`${pipelineId}-${batchId}-`) && manifest.endsWith(STAGED_SUFFIX) && !manifest.includes('/')
   if (!isOwn) throw lost(`"${manifest}" is not a name of a manifest of this batch`)
   const manifestPath = manifestLocation(table, { manifest })
   const found = await table.io.stat(manifestPath)
