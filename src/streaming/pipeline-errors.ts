@@ -64,6 +64,12 @@ export class IncompatibleSchemas extends Error {
   readonly code = 'INCOMPATIBLE_SCHEMAS'
 }
 
+/** Rows that a batch in the sink diverted have no table to be committed to; tried again, until they have one. */
+export class DivertedRowsPending extends Error {
+  override readonly name = 'DivertedRowsPending'
+  readonly code = 'DIVERTED_ROWS_PENDING'
+}
+
 /** Another process has taken the pipeline over: this one stops working on it without reporting an error. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
@@ -89,6 +95,7 @@ export function describePipelineError(error: unknown): PipelineError {
   const isKnown =
     error instanceof PipelineStopped ||
     error instanceof IncompatibleSchemas ||
+    error instanceof DivertedRowsPending ||
     error instanceof IcebergError ||
     error instanceof DomainError
   if (isKnown) return { code: error.code, message: withoutPaths(error.message) }

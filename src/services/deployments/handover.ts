@@ -1,11 +1,12 @@
 import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { PlannedRun, PlannedSource, Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
 import { commitDiverted } from '../../streaming/sink/commit-diverted.ts'
 import { fenceSink } from '../../streaming/sink/fence.ts'
-import { readSinkState } from '../../streaming/sink/progress.ts'
+import { readSinkState, type SinkProgress } from '../../streaming/sink/progress.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { readOldProgress } from './planning/old-progress.ts'
@@ -77,11 +78,27 @@ async function resumedOffsets(deps: HandoverDeps, { id }: Handover, planned: Pla
 }
 
 /** Commits diverted rows that a pipeline, which is fenced, has left uncommitted: nobody else does so when another one reads on. */
-async function commitLeft({ catalog }: HandoverDeps, sinkTable: string, queryId: string): Promise<void> {
+async function commitLeft({ catalog, checkpointIo }: HandoverDeps, sinkTable: string, queryId: string): Promise<void> {
   const sink = await loadIfPresent(catalog.current(), sinkTable)
   const progress = sink && readSinkState(sink.metadata, queryId).progress
-  if (progress === undefined) return
-  await commitDiverted({ catalog: catalog.current(), queryId, progress, checkLease: () => undefined })
+  if (sink === undefined || progress === undefined) return
+  const isCommitted = (batchId: number): Promise<boolean> => hasCommitted(checkpointIo, { queryId, progress, batchId })
+  const checkLease = (): void => undefined
+  await commitDiverted({ catalog: catalog.current(), sink, queryId, progress, checkpoint: { isCommitted }, checkLease })
+}
+
+interface CommittedBatch {
+  readonly queryId: string
+  readonly progress: SinkProgress
+  readonly batchId: number
+}
+
+/** Whether the checkpoint of a pipeline has a batch; only read, because others may write its location, which is in the sink. */
+async function hasCommitted(io: FileIO, { queryId, progress, batchId }: CommittedBatch): Promise<boolean> {
+  const { checkpointLocation, positions } = progress
+  if (checkpointLocation === '') return false
+  const state = await new Checkpoint(io, checkpointLocation).read(positions.length)
+  return state.queryId === queryId && (state.lastCommit ?? -1) >= batchId
 }
 
 function byPosition(

@@ -144,6 +144,11 @@ export class Checkpoint {
     await this.#io.delete(`${this.location}/offsets/${past}`)
   }
 
+  /** Whether {@link commitBatch} has recorded a batch that is not old. */
+  async isCommitted(batchId: number): Promise<boolean> {
+    return (await this.#io.stat(`${this.location}/commits/${batchId}`)) !== undefined
+  }
+
   /**
    * Deletes what a writer left that was stopped before the first batch was logged: since 4.1 Spark begins only where the
    * folders of the log are empty, hidden files included. For a checkpoint without a batch that no query writes to.

@@ -82,7 +82,8 @@ async function fromCheckpoint(
   const common = { sinkBatch: sink.lastBatch, sink, awaiting: latest.offsets.map(() => false) }
   requireLoggedOffsets(latest, sink)
   if (isBatchDone(latest, state, sink)) {
-    if ((state.lastCommit ?? -1) < latest.batchId) await checkpoint.commitBatch(latest.batchId)
+    const isRecorded = (state.lastCommit ?? -1) >= latest.batchId
+    if (!isRecorded && !isDiverting(sink, latest.batchId)) await checkpoint.commitBatch(latest.batchId)
     const positions = await complete(request, latest.offsets, sink)
     return { ...common, positions, nextBatch: latest.batchId + 1, pending: undefined }
   }
@@ -131,9 +132,14 @@ async function fromSink(request: RecoverRequest, state: CheckpointState, sink: S
     await checkpoint.commitBatch(batchId - 1)
   }
   await checkpoint.logBatch({ batchId, offsets }, nowMs)
-  await checkpoint.commitBatch(batchId)
+  if (!isDiverting(sink, batchId)) await checkpoint.commitBatch(batchId)
   const awaiting = positions.map(() => false)
   return { positions, nextBatch: batchId + 1, sinkBatch: batchId, pending: undefined, awaiting, sink }
+}
+
+/** Whether a batch has diverted rows: `commitDiverted` records that it is done, after these are committed. */
+function isDiverting({ progress }: SinkState, batchId: number): boolean {
+  return progress?.batchId === batchId && progress.diverting !== undefined
 }
 
 /** Starts where the pipeline was asked to, else with all rows of the sources. The checkpoint has it before anything is read. */

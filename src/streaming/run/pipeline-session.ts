@@ -105,7 +105,7 @@ export class PipelineSession {
       sink,
       nowMs: deps.now().getTime(),
     })
-    await session.#commitDiverted(recovered)
+    await session.#commitDiverted(sink, recovered)
     session.#resume(recovered)
     return session
   }
@@ -144,12 +144,13 @@ export class PipelineSession {
   }
 
   /** A process that ended may have committed a batch without its diverted rows. */
-  async #commitDiverted({ sink: { progress } }: Recovered): Promise<void> {
+  async #commitDiverted(sink: Table, { sink: { progress } }: Recovered): Promise<void> {
     if (progress === undefined) return
     const { catalog, tables, checkLease } = this.#deps
     const { queryId } = this.#spec
     const onCommitted = (table: Table): void => tables.committed(table)
-    await commitDiverted({ catalog: catalog(), queryId, progress, checkLease, onCommitted })
+    const checkpoint = this.#checkpoint
+    await commitDiverted({ catalog: catalog(), sink, queryId, progress, checkpoint, checkLease, onCommitted })
   }
 
   #resume({ positions, nextBatch, sinkBatch, pending, awaiting, sink }: Recovered): void {

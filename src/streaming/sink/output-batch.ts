@@ -152,7 +152,7 @@ async function withDiverted(
     throw error
   }
   const { catalog, queryId, checkLease } = commit
-  const rest = { catalog, queryId, progress, checkLease, onCommitted: onDiverted }
+  const rest = { catalog, sink: write.sink, queryId, progress, checkLease, onCommitted: onDiverted }
   // not stopped by the signal: the batch is in the sink
   if (staged.length > 0) await watch.time('commit_diverted', () => commitDiverted(rest))
   return output

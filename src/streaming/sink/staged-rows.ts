@@ -8,7 +8,7 @@ import { writeManifest } from '../../iceberg/manifest/writer.ts'
 import { newMetadataFileLocation } from '../../iceberg/metadata/locations.ts'
 import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import { mismatch } from '../pipeline-errors.ts'
+import { DivertedRowsPending, mismatch } from '../pipeline-errors.ts'
 import type { WrittenRows } from './batch-writer.ts'
 import type { SinkProgress } from './progress.ts'
 
@@ -76,6 +76,14 @@ export async function discardRows(all: readonly WrittenRows[]): Promise<void> {
 /** Where the manifest of diverted rows is. */
 export function manifestLocation({ metadata }: Table, { manifest }: Pick<StagedRows, 'manifest'>): string {
   return newMetadataFileLocation(metadata, manifest)
+}
+
+/** The error of rows that cannot be committed as long as they have no table, with where they are. */
+export function stillPending({ batchId }: SinkProgress, { table, location, rows }: StagedRows, why: string): Error {
+  return new DivertedRowsPending(
+    `the ${rows} rows that batch ${batchId} diverted into ${table} are not committed, because ${why}. Their files are ` +
+      `listed in ${location}. Register ${table} again, or create it with the same location, columns and partitions: then they are committed`,
+  )
 }
 
 /**

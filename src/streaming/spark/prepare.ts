@@ -69,7 +69,9 @@ export async function prepareStream(
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
   const { progress } = recovered.sink
-  if (progress !== undefined) await commitDiverted({ catalog: catalog(), queryId: spec.queryId, progress, checkLease })
+  const { queryId } = spec
+  if (progress !== undefined)
+    await commitDiverted({ catalog: catalog(), sink, queryId, progress, checkpoint, checkLease })
   if (pending !== undefined) await fence(catalog(), sink, `fence-${spec.runId}-${pending.batchId}`)
   await requireReadable({ spec, sources, planners, positions })
   const known = recovered.sink.progress?.pairs ?? []

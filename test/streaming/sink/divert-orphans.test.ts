@@ -2,9 +2,10 @@ import { utimes } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
+import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { runRemoveOrphans } from '../../../src/maintenance/orphans/orphan-files.ts'
 import { numbered } from '../support.ts'
-import { type DivertLab, drain, FAULTS, ids, openDivertLab, signal } from './divert-lab.ts'
+import { DIVERTED_COLUMNS, type DivertLab, drain, FAULTS, ids, openDivertLab, signal } from './divert-lab.ts'
 
 let lab: DivertLab
 beforeAll(async () => {
@@ -65,6 +66,21 @@ describe('orphan removal in a table of diverted rows', () => {
     expect(removed.orphan_file_locations).toEqual(LOST)
     await lab.openSession('foreign', 'id >= 4')
     expect(await lab.idsOf('s.foreign_bad')).toEqual(ids(0, 4))
+  })
+
+  it('keeps them in a table that was created in the place of theirs', async () => {
+    await endBetweenCommits('placed')
+    await lab.catalog().dropTable(parseIdentifier('s.placed_bad'))
+    const { metadata, io } = await lab.createTable('s.placed_bad', DIVERTED_COLUMNS)
+    // the metadata of the table before would refuse the removal as a whole
+    for await (const { location } of io.list(`${metadata.location}/metadata`)) {
+      if (location.endsWith('.metadata.json') && location !== (await lab.load('s.placed_bad')).metadataLocation)
+        await new LocalFileIO().delete(location)
+    }
+    await age('placed')
+    expect(await removeOrphans('placed')).toMatchObject({ orphan_file_locations: LOST, kept_shared_files_count: 2 })
+    await lab.openSession('placed', 'id >= 4')
+    expect(await lab.idsOf('s.placed_bad')).toEqual(ids(0, 4))
   })
 
   it('keeps them while a sink has a progress that cannot be read', async () => {

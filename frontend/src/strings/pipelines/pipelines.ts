@@ -199,6 +199,8 @@ export const pipelines = {
         'The branch with the rows of this pipeline was removed or changed, so it cannot be published. Start a pipeline with a new checkpoint.',
       INCOMPATIBLE_SCHEMAS:
         'Add the column to the sink, or change its type. The pipeline then continues automatically.',
+      DIVERTED_ROWS_PENDING:
+        'The batch is in the sink, but the table for its diverted rows was dropped or replaced. Register this table again, or create a table with the same name, location, columns and partitions. The pipeline then commits the rows and continues.',
       CHECK_FAILED:
         'Rows fail a check that does not allow them. Nothing of the batch was written. Correct the rows in the source, or deploy a version with another check. The pipeline then reads the same rows again.',
       VERSION_LOST: 'The version that this pipeline runs was deleted with its definition.',
