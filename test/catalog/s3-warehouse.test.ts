@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
-import { FakeS3, type S3Fault } from '../support/network/fake-s3.ts'
+import { FakeS3 } from '../support/network/fake-s3.ts'
+import type { StoreFault } from '../support/network/store-answers.ts'
 import { sleep } from '../support/waiting.ts'
 import { LONG, runs } from '../support/effort.ts'
 
-const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
+const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
 
 describe('a warehouse in an object store', { timeout: 300_000 }, () => {

@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fixedCredentials } from '../../../src/iceberg/io/aws/credentials.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
-import { FakeS3, type S3Fault } from '../../support/network/fake-s3.ts'
+import { FakeS3 } from '../../support/network/fake-s3.ts'
+import type { StoreFault } from '../../support/network/store-answers.ts'
 import { LONG } from '../../support/effort.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
 const PART = 1000
-const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after']
+const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after']
 
 describe('many objects', () => {
   let store: FakeS3
@@ -118,7 +119,7 @@ describe('an object store that misbehaves', LONG, () => {
   const at = (name: string): string => `s3://lake/wh/${name}`
   const stored = (name: string): Buffer | undefined => store.objects.get(`lake/wh/${name}`)?.bytes
   /** Only the n-th request, from 0, of those that change something fares badly. */
-  function failOnce(fault: S3Fault, n = 0): void {
+  function failOnce(fault: StoreFault, n = 0): void {
     let changes = 0
     store.fault = ({ method }) => (method !== 'GET' && method !== 'HEAD' && changes++ === n ? fault : undefined)
   }

@@ -1,22 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Answer, escapeXml as escape, send, type StoreFault, unescapeXml as unescape } from './store-answers.ts'
 import { type AwsAccount, AwsAccounts, checkSignature } from './sigv4.ts'
-
-/** What a store may do to a request instead of answering it well. */
-export type S3Fault =
-  /** As behind a proxy that repeats the request: the client gets the answer to the second one. */
-  | 'twice'
-  /** Closes the connection before the request is carried out, or after it was. */
-  | 'cut-before'
-  | 'cut-after'
-  /** Says that it failed, before or after the request was carried out. */
-  | 'fail-before'
-  | 'fail-after'
-  /** Sends the head and half of the body. */
-  | 'cut-body'
-  | 'deny'
-  | 'full'
 
 interface Stored {
   readonly bytes: Buffer
@@ -30,12 +16,6 @@ interface Call {
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Buffer | string
 }
 
 const PAGE = 7
@@ -57,7 +37,7 @@ export class FakeS3 {
   /** Every request as `METHOD key`, in the order in which they came. */
   readonly calls: string[] = []
   /** Says what happens to a request; undefined: it is answered well. */
-  fault: ((call: Call) => S3Fault | undefined) | undefined
+  fault: ((call: Call) => StoreFault | undefined) | undefined
   /** Whether many objects can be deleted in one request. */
   knowsDeleteMany = true
   /** Whether it says how a long list goes on; stores that know only the first version of the request do not. */
@@ -248,7 +228,7 @@ export class FakeS3 {
 }
 
 const failed = fail(500, 'InternalError')
-const refusals: Partial<Record<S3Fault, Answer>> = {
+const refusals: Partial<Record<StoreFault, Answer>> = {
   'fail-before': fail(503, 'SlowDown'),
   deny: fail(403, 'AccessDenied'),
   full: fail(507, 'InsufficientStorage'),
@@ -273,31 +253,6 @@ function xml(body: string): Answer {
   return { status: 200, headers: { 'Content-Type': 'application/xml' }, body: `<?xml version="1.0"?>${body}` }
 }
 
-function send(
-  response: ServerResponse,
-  { status, headers = {}, body = '' }: Answer,
-  { isHead, isCut }: { readonly isHead: boolean; readonly isCut: boolean },
-): void {
-  const bytes = Buffer.from(body)
-  response.writeHead(status, { ...headers, ...(status === 204 ? {} : { 'Content-Length': String(bytes.length) }) })
-  if (isHead || status === 204) response.end()
-  else if (isCut) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy())
-  else response.end(bytes)
-}
-
 function etag(bytes: Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`
-}
-
-function unescape(text: string): string {
-  return text
-    .replaceAll('&quot;', '"')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&')
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

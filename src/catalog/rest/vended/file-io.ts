@@ -5,7 +5,8 @@ import type { DeletionFailure, FileIO } from '../../../iceberg/io/file-io.ts'
 import { fileNames } from '../../../iceberg/io/file-names.ts'
 import { folderNames } from '../../../iceberg/io/folder-names.ts'
 import { placeOf, textualPlace } from '../../../iceberg/io/place.ts'
-import { isBelow, isS3Location, s3ObjectOf } from '../../../iceberg/io/s3-location.ts'
+import { isBelow } from '../../../iceberg/io/objects/stored-object.ts'
+import { isS3Location, s3ObjectOf } from '../../../iceberg/io/s3-location.ts'
 import type { VendedCredentials } from './message.ts'
 
 export interface VendedFilesOptions {
