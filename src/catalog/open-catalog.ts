@@ -1,7 +1,6 @@
 import { Kysely, type Dialect } from 'kysely'
 import { IcebergError } from '../iceberg/errors.ts'
-import { isS3Location } from '../iceberg/io/s3-location.ts'
-import { type CatalogSettings, propertyReader, type ReadProperty } from './settings.ts'
+import { ALLOWED_LOCATIONS, type CatalogSettings, propertyReader, type ReadProperty } from './settings.ts'
 import type { Catalog } from './catalog.ts'
 import { createHadoopCatalog } from './hadoop/catalog.ts'
 import { createRestCatalog } from './rest/catalog.ts'
@@ -10,7 +9,7 @@ import { restSettings } from './rest/settings.ts'
 import { createSqlCatalog } from './sql/catalog.ts'
 import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql/postgres-address.ts'
 import type { SqlCatalogTables } from './sql/tables.ts'
-import { openTableFiles } from './stores/table-files.ts'
+import { isStoreLocation, openTableFiles, storeSchemes } from './stores/table-files.ts'
 
 export interface OpenCatalogDeps {
   /** A dialect over an absolute path of a SQLite file, or one relative to the working directory. */
@@ -20,9 +19,6 @@ export interface OpenCatalogDeps {
   /** Looks up an `env:NAME` value. */
   readonly readSecret: (name: string) => string | undefined
 }
-
-/** Extra property: further folders that may contain tables, separated by commas. */
-const ALLOWED_LOCATIONS = 'allowed-locations'
 
 /**
  * Opens the catalog that the settings describe, with local files or an object store. Errors:
@@ -36,15 +32,15 @@ export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDe
   const io = await openTableFiles(roots, property)
   switch (settings.catalogType) {
     case 'hadoop':
-      if (isS3Location(warehouse)) throw notExclusive()
+      if (isStoreLocation(warehouse)) throw notExclusive()
       return createHadoopCatalog({ name, warehouse, io, roots })
     case 'sql': {
       const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings.uri, property, deps) })
       return createSqlCatalog({ db, name, warehouse, io, roots })
     }
     case 'rest': {
-      const stores = roots.some(isS3Location) ? ['s3'] : []
-      return createRestCatalog({ settings: restSettings(settings, deps.readSecret), io: onlyStores(stores, io), roots })
+      const files = onlyStores(storeSchemes(roots), io)
+      return createRestCatalog({ settings: restSettings(settings, deps.readSecret), io: files, roots })
     }
   }
 }
@@ -62,7 +58,7 @@ async function sqlDialect(uri: string | null, property: ReadProperty, deps: Open
 
 /** The table folders in the settings; a REST catalog may use a name for its warehouse, or an unsupported store. */
 function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
-  return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isS3Location(warehouse) ? [warehouse] : []
+  return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isStoreLocation(warehouse) ? [warehouse] : []
 }
 
 function allowedLocations(property: ReadProperty): string[] {

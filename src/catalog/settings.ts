@@ -11,6 +11,9 @@ export interface CatalogSettings {
   readonly extraProps: Readonly<Record<string, string>>
 }
 
+/** Extra property: further folders that may contain tables, separated by commas. */
+export const ALLOWED_LOCATIONS = 'allowed-locations'
+
 /** An extra property with its `env:NAME` looked up; undefined when it is not set. Throws `INVALID_ARGUMENT` when the variable is not set. */
 export type ReadProperty = (key: string) => string | undefined
 

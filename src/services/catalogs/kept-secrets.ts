@@ -1,5 +1,6 @@
-import type { CatalogSettings } from '../../catalog/settings.ts'
+import { ALLOWED_LOCATIONS, type CatalogSettings } from '../../catalog/settings.ts'
 import { isPostgresUri, parsePostgresUri } from '../../catalog/sql/postgres-address.ts'
+import { accountOfLocation, isAzureLocation } from '../../iceberg/io/azure/location.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Extra properties that determine where secrets are sent. */
@@ -10,6 +11,8 @@ const ADDRESS_PROPERTIES = [
   'client.region',
   'client.assume-role.region',
   'client.assume-role.endpoint',
+  'adls.endpoint',
+  'adls.tenant-id',
 ] as const
 
 /**
@@ -27,12 +30,33 @@ export function requireSameAddresses(next: CatalogSettings, previous: CatalogSet
 }
 
 /** Where secrets of these settings are sent, by the field that determines it. */
-function addressesOf({ catalogType, extraProps, uri }: CatalogSettings): ReadonlyMap<string, string> {
+function addressesOf({ catalogType, extraProps, uri, warehouse }: CatalogSettings): ReadonlyMap<string, string> {
   return new Map([
     ['catalog_type', catalogType],
     ['uri', serverOf(uri ?? '')],
+    [
+      `warehouse or extra_props.${ALLOWED_LOCATIONS}`,
+      accountsIn(`${warehouse},${extraProps[ALLOWED_LOCATIONS] ?? ''}`),
+    ],
     ...ADDRESS_PROPERTIES.map((key): [string, string] => [`extra_props.${key}`, serverOf(extraProps[key] ?? '')]),
   ])
+}
+
+/** The hosts of Azure accounts in locations separated by commas: SAS tokens and bearer tokens are sent there. */
+function accountsIn(locations: string): string {
+  const hosts = locations.split(',').flatMap((text) => {
+    const location = text.trim()
+    return isAzureLocation(location) ? [hostOf(location)] : []
+  })
+  return [...new Set(hosts)].sort().join(' ')
+}
+
+function hostOf(location: string): string {
+  try {
+    return accountOfLocation(location).host
+  } catch {
+    return location // an invalid location cannot be opened either
+  }
 }
 
 /** Scheme, host and port of an address, and how it is encrypted; text that is not an address is returned as it is. */

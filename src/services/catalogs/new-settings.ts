@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import type { CatalogSettings } from '../../catalog/settings.ts'
+import { isStoreLocation } from '../../catalog/stores/table-files.ts'
 import { pathOfLocation } from '../../iceberg/io/local-location.ts'
-import { isS3Location } from '../../iceberg/io/s3-location.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface NewSettingsRule {
@@ -21,7 +21,7 @@ export async function admitNewSettings(settings: CatalogSettings, { create, read
     if (value.startsWith('env:')) readSecret(value.slice('env:'.length))
   }
   const { catalogType, warehouse } = settings
-  if (catalogType === 'hadoop' && !isS3Location(warehouse)) await admitFolder(pathOfLocation(warehouse), create)
+  if (catalogType === 'hadoop' && !isStoreLocation(warehouse)) await admitFolder(pathOfLocation(warehouse), create)
 }
 
 async function admitFolder(path: string, create: boolean): Promise<void> {

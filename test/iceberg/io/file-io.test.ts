@@ -11,8 +11,10 @@ import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'
 import { fileNames } from '../../../src/iceberg/io/file-names.ts'
 import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
 import { fixedCredentials } from '../../../src/iceberg/io/aws/credentials.ts'
+import { AzureFileIO } from '../../../src/iceberg/io/azure/file-io.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
+import { FakeAzure } from '../../support/network/fake-azure.ts'
 import { FakeS3 } from '../../support/network/fake-s3.ts'
 import { FILE_CLOCK_MS, sleep } from '../../support/waiting.ts'
 
@@ -28,12 +30,15 @@ interface Candidate {
 
 let scratch = ''
 let store: FakeS3
+let account: FakeAzure
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'file-io-'))
   store = await FakeS3.start('lake')
+  account = await FakeAzure.start('lake')
 })
 afterAll(async () => {
   await store.close()
+  await account.close()
   await rm(scratch, { recursive: true, force: true })
 })
 
@@ -46,6 +51,12 @@ function s3(root: string): S3FileIO {
     roots: [root],
     partBytes: 100_000,
   })
+}
+
+function azure(root: string): AzureFileIO {
+  const { endpoint, account: name, key } = account
+  const settings = { accountAt: () => ({ endpoint, identity: { kind: 'key', account: name, key } as const }) }
+  return new AzureFileIO({ settings, roots: [root], partBytes: 100_000 })
 }
 
 const candidates: Record<string, () => Candidate> = {
@@ -62,6 +73,7 @@ const candidates: Record<string, () => Candidate> = {
     const io = new EitherFileIO(new LocalFileIO({ roots: [] }), s3('s3://lake'), isS3Location)
     return { io, base: 's3a://lake/other' }
   },
+  azure: () => ({ io: azure(account.location('lake', 'warehouse')), base: account.location('lake', 'warehouse/t') }),
   'prefix over memory': () => {
     return { io: new PrefixFileIO(new MemoryFileIO(), [{ from: 's3a://b/', to: 's3://b/' }]), base: 's3a://b/t' }
   },
