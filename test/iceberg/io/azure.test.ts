@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { azureSettings } from '../../../src/catalog/stores/azure-settings.ts'
 import { AzureFileIO } from '../../../src/iceberg/io/azure/file-io.ts'
 import { withSilenceLimit } from '../../../src/iceberg/io/azure/silence-limit.ts'
@@ -30,6 +32,7 @@ beforeEach(() => {
   store.calls.length = 0
 })
 afterEach(() => {
+  vi.unstubAllEnvs()
   store.fault = undefined
   store.undeletable = undefined
   store.knowsBatch = true
@@ -253,6 +256,39 @@ describe('messages say what to correct, and show no secret', () => {
     )
     expect(error.message).toMatch(/does not respond; check the location, adls\.endpoint/)
     expect(shown(error)).not.toMatch(/fake%2F|secret/)
+  })
+
+  it('for an identity that the machine does not have', async () => {
+    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'EnvironmentCredential') // the other parts of the chain start programs
+    for (const name of ['AZURE_TENANT_ID', 'AZURE_CLIENT_ID', 'AZURE_CLIENT_SECRET']) vi.stubEnv(name, undefined)
+    const io = open({ 'adls.connection-string': 'https://127.0.0.1:1/a' })
+    const error = await failure(io.read(at('a')))
+    expect(error).toEqual(withCode('IO_FAILED'))
+    expect(error.message).toMatch(/there are no credentials; set adls\.auth\.shared-key\.account\.name/)
+  })
+
+  it('for the managed identity of the machine, which is asked for a token', async () => {
+    const asked: string[] = []
+    const server = createServer(({ url = '', headers }, response) => {
+      asked.push(`${url} ${String(headers['x-identity-header'])}`)
+      const expires_on = Math.floor(Date.now() / 1000) + 3600
+      const token = {
+        access_token: 'managed-token',
+        expires_on,
+        resource: 'https://storage.azure.com',
+        token_type: 'Bearer',
+      }
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(token))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential')
+    vi.stubEnv('IDENTITY_ENDPOINT', `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`)
+    vi.stubEnv('IDENTITY_HEADER', 'machine')
+    const error = await failure(open({ 'adls.connection-string': 'https://127.0.0.1:1/a' }).read(at('a')))
+    server.close()
+    expect(error.message).toMatch(/does not respond/)
+    expect(shown(error)).not.toContain('managed-token')
+    expect(asked).toEqual([expect.stringMatching(/resource=https%3A%2F%2Fstorage\.azure\.com(%2F)? machine$/)])
   })
 
   it('for a wrong clock, missing permissions and a full account', async () => {
