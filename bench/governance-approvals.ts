@@ -177,6 +177,7 @@ async function makeRequests(folder: string): Promise<void> {
     description: '',
     createdBy: 'a',
     createdAt: now,
+    managedBy: undefined,
     updatedAt: now,
     revision: 1,
   }

@@ -23,6 +23,7 @@ const SERVICE_ERROR_CODES = [
   'STATE_UNAVAILABLE', // the state database cannot be used
   'INVALID_GRAPH', // nodes and edges do not form a pipeline
   'UNSUPPORTED_FORMAT_VERSION', // the document was exported by a newer system
+  'MANAGED', // the files of an owner describe the object, or nobody's do
   'DEFINITION_LOCKED', // the environments of its versions forbid the change
   'INVALID_TRANSITION', // the version cannot move there from its environment
   'APPROVAL_PENDING', // the version waits for a decision

@@ -1,4 +1,4 @@
-import { pageQuery } from '../schemas/common.ts'
+import { changeQuery, creationQuery, pageQuery } from '../schemas/common.ts'
 import {
   alertDelivery,
   alertDeliveryList,
@@ -11,7 +11,8 @@ import {
   silenceRequest,
 } from '../schemas/alerts.ts'
 import type { AlertService } from '../services/alerts/alert-service.ts'
-import { entityTag, ifMatch } from './routing/entity-tag.ts'
+import { readChangeRequest } from './routing/change-request.ts'
+import { entityTag } from './routing/entity-tag.ts'
 import { nextPageLink } from './routing/next-page-link.ts'
 import { requestContext, type Route, route } from './routing/route.ts'
 
@@ -86,11 +87,12 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       operationId: 'createAlert',
       summary: 'Create an alert rule',
       minRole: 'LeadDataEngineer',
+      query: creationQuery,
       body: alertRequest,
       refuses: [409, 422],
       responses: { 201: { description: 'The alert', schema: changedAlert, links: LINKS } },
     }).handle(async (input) => {
-      const body = await alerts.create(input.body, requestContext(input))
+      const body = await alerts.create(input.body, requestContext(input), input.query.managed_by)
       return { status: 201, body, headers: { ...entityTag(body.revision, body), 'Cache-Control': 'no-store' } }
     }),
     route({
@@ -101,12 +103,12 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       minRole: 'LeadDataEngineer',
       params: alertParams,
       body: alertRequest,
+      query: changeQuery,
       headers: ['If-Match'],
       refuses: [409, 422],
       responses: { 200: { description: 'The alert', schema: changedAlert } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      const body = await alerts.update(input.params.alert_id, input.body, change)
+      const body = await alerts.update(input.params.alert_id, input.body, readChangeRequest(input))
       return { status: 200, body, headers: { ...entityTag(body.revision, body), 'Cache-Control': 'no-store' } }
     }),
     route({
@@ -116,11 +118,12 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       summary: 'Delete an alert rule and its queued notifications',
       minRole: 'LeadDataEngineer',
       params: alertParams,
+      query: changeQuery,
       headers: ['If-Match'],
+      refuses: [409],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      await alerts.remove(input.params.alert_id, change)
+      await alerts.remove(input.params.alert_id, readChangeRequest(input))
       return { status: 204 }
     }),
   ]

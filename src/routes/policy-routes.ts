@@ -1,4 +1,4 @@
-import { pageQuery } from '../schemas/common.ts'
+import { changeQuery, creationQuery, pageQuery } from '../schemas/common.ts'
 import {
   decisionList,
   decisionQuery,
@@ -13,7 +13,8 @@ import {
 } from '../schemas/policies.ts'
 import { tableParams } from '../schemas/tables/tables.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
-import { entityTag, ifMatch } from './routing/entity-tag.ts'
+import { readChangeRequest } from './routing/change-request.ts'
+import { entityTag } from './routing/entity-tag.ts'
 import { requestContext, type Route, route } from './routing/route.ts'
 
 interface PolicyRouteDeps {
@@ -94,11 +95,12 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       operationId: 'createPolicy',
       summary: 'Create a maintenance policy',
       minRole: 'LeadDataEngineer',
+      query: creationQuery,
       body: policyRequest,
       refuses: [409, 422],
       responses: { 201: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const body = await policies.create(input.body, requestContext(input))
+      const body = await policies.create(input.body, requestContext(input), input.query.managed_by)
       return { status: 201, body, headers: entityTag(body.revision, body) }
     }),
     route({
@@ -109,12 +111,12 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       minRole: 'LeadDataEngineer',
       params: policyParams,
       body: policyRequest,
+      query: changeQuery,
       headers: ['If-Match'],
       refuses: [409, 422],
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      const body = await policies.update(input.params.policy_id, input.body, change)
+      const body = await policies.update(input.params.policy_id, input.body, readChangeRequest(input))
       return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
     route({
@@ -124,11 +126,12 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       summary: 'Delete a policy with its decisions; the ledger keeps its operations',
       minRole: 'LeadDataEngineer',
       params: policyParams,
+      query: changeQuery,
       headers: ['If-Match'],
+      refuses: [409],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      await policies.remove(input.params.policy_id, change)
+      await policies.remove(input.params.policy_id, readChangeRequest(input))
       return { status: 204 }
     }),
     route({

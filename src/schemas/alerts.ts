@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
-import { count, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timeInput, timestamp } from './common.ts'
+import { count, managedBy, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timeInput, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
 const ENV_NAME = String.raw`env:[A-Za-z_][A-Za-z0-9_]{0,199}`
@@ -112,7 +112,7 @@ export const alertView = z
     destination: z.string().meta({ description: 'Where it is sent, without what is secret' }),
     silenced_until: timestamp.nullable(),
     active_conditions: count.meta({ description: 'Conditions that last, or wait for `for` or `cooldown`' }),
-    managed_by: z.string().nullable(),
+    managed_by: managedBy,
     revision: z.int(),
     created_by: z.string(),
     created_at: timestamp,

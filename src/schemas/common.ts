@@ -69,6 +69,31 @@ export const pageQuery = z.strictObject({
 
 export const nextPageToken = z.string().nullable()
 
+/** A query parameter that is true or false. */
+export const queryFlag = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+/** The name of an owner of files (docs/api.md#managed-objects). */
+export const managerName = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9 ./_-]*$/, 'must begin with a letter or digit; letters, digits, spaces and . / _ -')
+
+/** Query of a request that creates an object which files may describe. */
+export const creationQuery = z.strictObject({
+  managed_by: managerName.optional().meta({ description: 'The owner whose files describe it; absent: a person' }),
+})
+
+/** Query of a request that changes such an object. */
+export const changeQuery = creationQuery.extend({
+  adopt: queryFlag.optional().meta({ description: 'Take it over from whoever manages it' }),
+})
+
+/** The owner of an object as the API shows it. */
+export const managedBy = z
+  .string()
+  .nullable()
+  .meta({ description: 'The owner whose files describe it, and who alone may change it; null: people do' })
+
 /** Maximum number of errors in one problem document. */
 export const MAX_ERRORS = 20
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { APPROVAL_STATUSES } from '../domain/approvals.ts'
 import { ENVIRONMENTS } from '../domain/environments.ts'
 import { FORMAT_VERSION } from '../domain/graph.ts'
-import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
+import { count, managedBy, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
 /** An id in a path. An unknown id is 404 in any form; only ids that a database cannot store are malformed. */
 export const resourceId = z.string().max(200).regex(NO_CONTROL_CHARACTERS, 'must not contain control characters')
@@ -80,6 +80,7 @@ const definitionFields = {
   id: z.string().meta({ example: 'def-01k9…' }),
   name: z.string(),
   description: z.string(),
+  managed_by: managedBy,
   created_by: z.string(),
   created_at: timestamp,
   updated_at: timestamp,

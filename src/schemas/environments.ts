@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RUN_ENVIRONMENTS } from '../domain/environments.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../domain/pipelines/trigger-interval.ts'
 import { ENGINES } from './tables/maintenance.ts'
-import { NO_CONTROL_CHARACTERS, timestamp } from './common.ts'
+import { managedBy, NO_CONTROL_CHARACTERS, timestamp } from './common.ts'
 import { changeWindow, changeWindowRequest } from './windows.ts'
 import type { Wire } from './wire.ts'
 
@@ -163,6 +163,7 @@ export const environmentView = z
     environment: runEnvironment,
     ...settingFields,
     ...ruleSettings,
+    managed_by: managedBy,
     revision: z.int().min(0).meta({ description: 'The value for `If-Match`, in quotes; 0: never changed' }),
     updated_at: timestamp.nullable(),
   })

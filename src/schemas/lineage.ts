@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ENVIRONMENTS } from '../domain/environments.ts'
 import { CERTAINTIES } from '../domain/tables/table-use.ts'
 import { HEALTH_BANDS } from '../domain/tables/health-band.ts'
-import { count, tableName, timestamp } from './common.ts'
+import { count, queryFlag, tableName, timestamp } from './common.ts'
 import { runEnvironment } from './environments.ts'
 import { PIPELINE_STATES, sourceLag } from './pipelines.ts'
 
@@ -29,9 +29,7 @@ export const lineageQuery = z.strictObject({
   limit: whole(MAX_LINEAGE_NODES)
     .default(DEFAULT_LINEAGE_NODES)
     .meta({ description: `Most tables, pipelines and versions together; default: ${DEFAULT_LINEAGE_NODES}` }),
-  columns: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
+  columns: queryFlag
     .optional()
     .meta({ description: 'Whether to find columns; default: true with `table`, else false' }),
 })

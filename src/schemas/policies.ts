@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { policyProblems } from '../domain/policies/policy-problems.ts'
 import { type PolicyOperation, POLICY_OPERATIONS } from '../domain/tables/operations.ts'
-import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
+import {
+  bytes,
+  count,
+  managedBy,
+  NO_CONTROL_CHARACTERS,
+  nextPageToken,
+  pageQuery,
+  tableName,
+  timestamp,
+} from './common.ts'
 import { savings } from './tables/receipt.ts'
 import {
   compactRequest,
@@ -121,6 +130,17 @@ export const policySettings = z.object({
 
 export type PolicySettings = z.output<typeof policySettings>
 
+/** The settings of a request, with defaults for what it leaves out. */
+export function policyWithDefaults(request: PolicyRequest): PolicySettings {
+  return {
+    ...request,
+    except: request.except ?? [],
+    priority: request.priority ?? 100,
+    cooldown: request.cooldown ?? '1 hour',
+    mode: request.mode ?? 'shadow',
+  }
+}
+
 const receiptSums = z
   .object({
     runs: count,
@@ -143,7 +163,7 @@ const receiptSums = z
 export const policyView = policySettings
   .extend({
     id: z.string(),
-    managed_by: z.string().nullable(),
+    managed_by: managedBy,
     matched_tables: count.meta({ description: 'Tables that match, also those that another policy governs' }),
     suspended_tables: count,
     gains: receiptSums,

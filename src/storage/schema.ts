@@ -213,6 +213,8 @@ export interface PipelineDefinitionsTable {
   id: string
   name: string
   description: string
+  /** The owner whose files describe it; names are unique per owner. */
+  managed_by: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -331,6 +333,7 @@ export interface StreamingPipelinesTable {
 export interface EnvironmentsTable {
   environment: string
   settings_json: string
+  managed_by: string | null
   /** Starts at 1; each change increases it by one. */
   revision: number
   updated_at: string

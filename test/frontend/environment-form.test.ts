@@ -26,6 +26,7 @@ const settings: EnvironmentSettings = {
   approvals: null,
   windows: [],
   rollback_if: null,
+  managed_by: null,
   revision: 3,
   updated_at: '2026-01-02T03:04:05.000Z',
 }

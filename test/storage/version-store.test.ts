@@ -8,7 +8,14 @@ const AT = '2026-01-01T00:00:00.000Z'
 
 async function define(stores: LifecycleStores, id: string, environments: readonly Environment[]): Promise<void> {
   const times = { createdAt: AT, updatedAt: AT, createdBy: 'ed' }
-  await stores.definitions.insert({ id, name: `name of ${id}`, description: '', revision: 1, ...times })
+  await stores.definitions.insert({
+    id,
+    name: `name of ${id}`,
+    description: '',
+    managedBy: undefined,
+    revision: 1,
+    ...times,
+  })
   for (const [at, environment] of environments.entries()) {
     await stores.versions.insert({
       id: `${id}-v${at + 1}`,

@@ -1,3 +1,4 @@
+import { changeQuery, creationQuery } from '../../schemas/common.ts'
 import {
   createdDefinition,
   createDefinitionRequest,
@@ -11,7 +12,8 @@ import {
 } from '../../schemas/definitions.ts'
 import type { CreatedDefinition, DefinitionService } from '../../services/lifecycle/definition-service.ts'
 import type { JsonAnswer } from '../routing/answer.ts'
-import { entityTag, ifMatch } from '../routing/entity-tag.ts'
+import { readChangeRequest } from '../routing/change-request.ts'
+import { entityTag } from '../routing/entity-tag.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
 
@@ -46,9 +48,12 @@ function collectionRoutes(definitions: DefinitionService): Route[] {
       operationId: 'createDefinition',
       summary: 'Create a pipeline definition with version 1 in development',
       minRole: 'DataEngineer',
+      query: creationQuery,
       body: createDefinitionRequest,
       responses: { 201: CREATED },
-    }).handle(async (input) => created(await definitions.create(input.body, requestContext(input)))),
+    }).handle(async (input) =>
+      created(await definitions.create(input.body, requestContext(input), input.query.managed_by)),
+    ),
     route({
       method: 'get',
       path: BASE,
@@ -67,9 +72,12 @@ function collectionRoutes(definitions: DefinitionService): Route[] {
       operationId: 'importDefinition',
       summary: 'Import a definition from an exported document',
       minRole: 'DataEngineer',
+      query: creationQuery,
       body: importRequest,
       responses: { 201: CREATED },
-    }).handle(async (input) => created(await definitions.import(input.body, requestContext(input)))),
+    }).handle(async (input) =>
+      created(await definitions.import(input.body, requestContext(input), input.query.managed_by)),
+    ),
   ]
 }
 
@@ -95,12 +103,12 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       minRole: 'DataEngineer',
       params: definitionParams,
       body: updateDefinitionRequest,
+      query: changeQuery,
       headers: ['If-Match'],
       responses: { 200: { description: 'The definition', schema: definition } },
       refuses: [409],
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      const { value, tag } = await definitions.update(input.params.def_id, input.body, changeRequest)
+      const { value, tag } = await definitions.update(input.params.def_id, input.body, readChangeRequest(input))
       return { status: 200, body: value, headers: entityTag(tag) }
     }),
     route({
@@ -110,12 +118,12 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       summary: 'Delete a definition and everything in it, while all versions are in development or qa',
       minRole: 'DataEngineer',
       params: definitionParams,
+      query: changeQuery,
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
       refuses: [409],
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      await definitions.delete(input.params.def_id, changeRequest)
+      await definitions.delete(input.params.def_id, readChangeRequest(input))
       return { status: 204 }
     }),
   ]

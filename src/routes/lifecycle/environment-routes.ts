@@ -1,3 +1,4 @@
+import { changeQuery } from '../../schemas/common.ts'
 import {
   environmentList,
   environmentParams,
@@ -5,8 +6,9 @@ import {
   setEnvironmentRequest,
 } from '../../schemas/environments.ts'
 import type { EnvironmentService } from '../../services/environments/environment-service.ts'
-import { entityTag, ifMatch } from '../routing/entity-tag.ts'
-import { requestContext, type Route, route } from '../routing/route.ts'
+import { readChangeRequest } from '../routing/change-request.ts'
+import { entityTag } from '../routing/entity-tag.ts'
+import { type Route, route } from '../routing/route.ts'
 
 const ONE = '/api/environments/{environment}'
 
@@ -41,12 +43,12 @@ export function environmentRoutes({ environments }: { readonly environments: Env
       minRole: 'LeadDataEngineer',
       params: environmentParams,
       body: setEnvironmentRequest,
+      query: changeQuery,
       headers: ['If-Match'],
-      refuses: [422],
+      refuses: [409, 422],
       responses: { 200: { description: 'The environment', schema: environmentView } },
     }).handle(async (input) => {
-      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.exchange.headers) }
-      const { value, tag } = await environments.update(input.params.environment, input.body, changeRequest)
+      const { value, tag } = await environments.update(input.params.environment, input.body, readChangeRequest(input))
       return { status: 200, body: value, headers: entityTag(tag) }
     }),
   ]

@@ -1,4 +1,4 @@
-import { pageQuery } from '../../schemas/common.ts'
+import { changeQuery, pageQuery } from '../../schemas/common.ts'
 import {
   createVersionRequest,
   definitionParams,
@@ -11,8 +11,9 @@ import {
 } from '../../schemas/definitions.ts'
 import type { VersionService } from '../../services/lifecycle/version-service.ts'
 import { JsonText } from '../routing/answer.ts'
+import { readChangeRequest } from '../routing/change-request.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
-import { requestContext, type Route, route } from '../routing/route.ts'
+import { type Route, route } from '../routing/route.ts'
 
 const BASE = '/api/pipeline-defs/{def_id}/versions'
 
@@ -29,11 +30,13 @@ function createRoute(versions: VersionService): Route {
     summary: 'Create the next version, in development',
     minRole: 'DataEngineer',
     params: definitionParams,
+    query: changeQuery,
     body: createVersionRequest,
+    headers: ['If-Match'],
     responses: { 201: { description: 'The version', schema: version } },
   }).handle(async (input) => {
     const { def_id: definitionId } = input.params
-    const made = await versions.create(definitionId, input.body, requestContext(input))
+    const made = await versions.create(definitionId, input.body, readChangeRequest(input))
     const Location = `/api/pipeline-defs/${definitionId}/versions/${made.id}`
     return { status: 201, body: made, headers: { Location } }
   })

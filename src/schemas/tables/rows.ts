@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { bytes, count, snapshotId, timeInput } from '../common.ts'
+import { bytes, count, queryFlag, snapshotId, timeInput } from '../common.ts'
 
 /** Rows of one answer. */
 export const MAX_ROWS = 1000
 const DEFAULT_ROWS = 100
 
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 const asOf = timeInput.describe('Read `main` as it was at this time')
 
 export const tableRowsQuery = z.strictObject({
@@ -21,8 +20,8 @@ export const tableRowsQuery = z.strictObject({
     .optional(),
   columns: z.string().min(1).max(10_000).describe('Names of top-level columns, separated by commas').optional(),
   order_by: z.string().min(1).max(1000).describe('A top-level column').optional(),
-  descending: flag.optional(),
-  dry_run: flag.describe('Return the columns and what would be read, without rows').optional(),
+  descending: queryFlag.optional(),
+  dry_run: queryFlag.describe('Return the columns and what would be read, without rows').optional(),
 })
 
 export const tableChangesQuery = z.strictObject({
@@ -35,7 +34,7 @@ export const tableChangesQuery = z.strictObject({
     .max(10_000)
     .describe('Top-level columns that identify a row, separated by commas: finds updated rows')
     .optional(),
-  by_row_id: flag.describe('Find updated rows by their row id, in format version 3').optional(),
+  by_row_id: queryFlag.describe('Find updated rows by their row id, in format version 3').optional(),
   where: z
     .string()
     .min(1)
@@ -43,8 +42,8 @@ export const tableChangesQuery = z.strictObject({
     .describe("A condition on the columns of a changed row, in DuckDB SQL, such as _change_type = 'delete'")
     .optional(),
   columns: z.string().min(1).max(10_000).describe('Names of top-level columns, separated by commas').optional(),
-  counts: flag.describe('Count all changed rows by kind, which reads all changed files').optional(),
-  dry_run: flag.describe('Return the columns and what would be read, without rows').optional(),
+  counts: queryFlag.describe('Count all changed rows by kind, which reads all changed files').optional(),
+  dry_run: queryFlag.describe('Return the columns and what would be read, without rows').optional(),
 })
 
 export const queryRequest = z

@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../domain/audit.ts'
+import { type ChangeRequest, managerChange, requireManager } from '../../domain/change-request.ts'
 import { parseDuration } from '../../domain/duration.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { type Precondition, requireVersion } from '../../domain/precondition.ts'
+import { requireVersion } from '../../domain/precondition.ts'
 import type { alertList, AlertDeliveryView, AlertRequest, AlertView, changedAlert } from '../../schemas/alerts.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import { type AlertDelivery, createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
@@ -22,12 +23,6 @@ import { fieldRefusal } from '../../schemas/issues.ts'
 /** An alert after a change, with the secret that was made for it. */
 export type ChangedAlert = Wire<typeof changedAlert>
 
-/** Who changes an alert, and which revision they have read. */
-export interface AlertChange {
-  readonly context: RequestContext
-  readonly precondition: Precondition | undefined
-}
-
 /** Manages alert rules (docs/api.md#alerts). */
 export interface AlertService {
   /** By name. */
@@ -35,11 +30,11 @@ export interface AlertService {
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<AlertView>
   /** Throws `CONFLICT` for a name that is taken, `UNPROCESSABLE` for an address that is not allowed. */
-  create(request: AlertRequest, context: RequestContext): Promise<ChangedAlert>
-  /** Replaces the settings; `***` keeps a secret. Throws as `create`, and `PRECONDITION_FAILED`. */
-  update(id: string, request: AlertRequest, change: AlertChange): Promise<ChangedAlert>
+  create(request: AlertRequest, context: RequestContext, managedBy?: string): Promise<ChangedAlert>
+  /** Replaces the settings; `***` keeps a secret. Throws as `create`, `PRECONDITION_FAILED` and `MANAGED`. */
+  update(id: string, request: AlertRequest, change: ChangeRequest): Promise<ChangedAlert>
   /** Deletes it with its deliveries. */
-  remove(id: string, change: AlertChange): Promise<void>
+  remove(id: string, change: ChangeRequest): Promise<void>
   /** Sends a test once, also while the alert is silenced, and returns what became of it. */
   test(id: string, context: RequestContext): Promise<AlertDeliveryView>
   /** Records notifications without sending them until a time; undefined ends that. Throws `UNPROCESSABLE` for the past. */
@@ -65,7 +60,7 @@ export function createAlertService(deps: AlertServiceDeps): AlertService {
       return { success: true, alerts: views, next_page_token }
     },
     get: async (id) => viewOf(deps, await found(id)),
-    create: (request, context) => create(deps, request, context),
+    create: (request, context, managedBy) => create(deps, { request, managedBy }, context),
     update: (id, request, change) => update(deps, { id, request }, change),
     remove: (id, change) => remove(deps, id, change),
     test: async (id, context) => test(deps, await found(id), context),
@@ -83,7 +78,16 @@ function unknownAlert(id: string): never {
   throw new DomainError('NOT_FOUND', `no alert ${id}`)
 }
 
-async function create(deps: AlertServiceDeps, request: AlertRequest, context: RequestContext): Promise<ChangedAlert> {
+interface NewAlert {
+  readonly request: AlertRequest
+  readonly managedBy: string | undefined
+}
+
+async function create(
+  deps: AlertServiceDeps,
+  { request, managedBy }: NewAlert,
+  context: RequestContext,
+): Promise<ChangedAlert> {
   const settled = settle(deps, request, undefined)
   const alert = await deps.inTransaction(async (tx) => {
     const at = deps.now().toISOString()
@@ -92,14 +96,15 @@ async function create(deps: AlertServiceDeps, request: AlertRequest, context: Re
       settings: { ...request, channel: settled.channel },
       silencedUntil: undefined,
       sinceSeq: 0,
-      managedBy: undefined,
+      managedBy,
       revision: 1,
       createdBy: context.caller.user,
       createdAt: at,
       updatedAt: at,
     }
     await requireFreeName(tx, alert)
-    await record(deps, tx, { alert, context, action: 'create', details: { after: shown(alert) } })
+    const details = { after: shown(alert), ...managerChange(undefined, managedBy) }
+    await record(deps, tx, { alert, context, action: 'create', details })
     // it is not told of its own creation
     await createAlertStore(tx).insert({ ...alert, sinceSeq: await createEventStore(tx).lastSeq() })
     return alert
@@ -115,18 +120,19 @@ interface AlertUpdate {
 async function update(
   deps: AlertServiceDeps,
   { id, request }: AlertUpdate,
-  { context, precondition }: AlertChange,
+  { context, precondition, manager }: ChangeRequest,
 ): Promise<ChangedAlert> {
   const { alert, settled } = await deps.inTransaction(async (tx) => {
     const store = createAlertStore(tx)
     const old = (await store.find(id)) ?? unknownAlert(id)
     requireVersion(precondition, old.revision)
+    const managedBy = requireManager(old.managedBy, manager)
     const settled = settle(deps, request, old)
     const settings = { ...request, channel: settled.channel }
-    const alert = { ...old, settings, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
+    const alert = { ...old, settings, managedBy, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
     await requireFreeName(tx, alert)
     if (!(await store.update(alert))) requireVersion(() => false, '')
-    const details = { before: shown(old), after: shown(alert) }
+    const details = { before: shown(old), after: shown(alert), ...managerChange(old.managedBy, managedBy) }
     await record(deps, tx, { alert, context, action: 'update', details })
     return { alert, settled }
   })
@@ -144,11 +150,13 @@ function settle(deps: AlertServiceDeps, request: AlertRequest, old: AlertRecord 
   return settleChannel(request.channel, old?.settings.channel, deps.rules)
 }
 
-async function remove(deps: AlertServiceDeps, id: string, { context, precondition }: AlertChange): Promise<void> {
+async function remove(deps: AlertServiceDeps, id: string, changeRequest: ChangeRequest): Promise<void> {
+  const { context, precondition, manager } = changeRequest
   await deps.inTransaction(async (tx) => {
     const store = createAlertStore(tx)
     const alert = (await store.find(id)) ?? unknownAlert(id)
     requireVersion(precondition, alert.revision)
+    requireManager(alert.managedBy, manager)
     await store.delete(id)
     await record(deps, tx, { alert, context, action: 'delete', details: { before: shown(alert) } })
   })

@@ -1,4 +1,4 @@
-import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
+import { type ChangeRequest, managerChange, requireManager, type Versioned } from '../../domain/change-request.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
@@ -38,7 +38,7 @@ export interface EnvironmentService {
   /** The rules for moves and deployments; in a transaction, use `readRules`. */
   rules(environment: RunEnvironment): Promise<EnvironmentRules>
   /**
-   * Changes the given members, which are replaced; members of `defaults` one by one. Throws `PRECONDITION_FAILED`, and
+   * Changes the given members, which are replaced; members of `defaults` one by one. Throws `PRECONDITION_FAILED`, `MANAGED`, and
    * `UNPROCESSABLE` for a variable that parameters must not read, a `checkpoint_root` outside of the warehouse and
    * `LOCKHOUSE_HOME`, or rules that mean nothing.
    */
@@ -82,22 +82,29 @@ async function update(
     const store = createEnvironmentStore(tx)
     const old = await store.find(environment)
     requireVersion(changeRequest.precondition, old?.revision ?? 0)
+    const managedBy = nextManager(old, changeRequest)
     const before = { ...DEFAULT_SETTINGS, ...old?.settings }
     const record: EnvironmentRecord = {
       environment,
       settings: merged(before, change),
+      managedBy,
       revision: (old?.revision ?? 0) + 1,
       updatedAt: deps.now().toISOString(),
     }
     if (!(await store.save(record))) requireVersion(() => false, '')
     const object = { objectType: 'environment', objectId: environment } as const
     const action = 'environment.update'
-    const details = { before, after: record.settings }
+    const details = { before, after: record.settings, ...managerChange(old?.managedBy, managedBy) }
     await deps.audit.record(tx, { ...changeRequest.context, action, ...object, details })
     const data = { environment, fields: Object.keys(change), revision: record.revision }
     await deps.events.append(tx, { type: 'environment.updated', ...object, data })
     return versioned(viewOf(environment, record))
   })
+}
+
+/** An environment that nobody ever changed may be taken without adopting it. */
+function nextManager(old: EnvironmentRecord | undefined, { manager }: ChangeRequest): string | undefined {
+  return old === undefined ? manager?.name : requireManager(old.managedBy, manager)
 }
 
 function merged(before: EnvironmentSettings, change: SetEnvironmentRequest): EnvironmentSettings {
@@ -161,10 +168,10 @@ function isReadable(variable: string, secretOf: EnvironmentServiceDeps['secretOf
 }
 
 function viewOf(environment: RunEnvironment, record: EnvironmentRecord | undefined): EnvironmentView {
-  const { revision = 0, updatedAt = null } = record ?? {}
+  const { managedBy = null, revision = 0, updatedAt = null } = record ?? {}
   const settings = { ...DEFAULT_SETTINGS, ...record?.settings }
   const approvals = needsApproval(environment) ? (settings.approvals ?? DEFAULT_APPROVAL_RULE) : null
-  return { environment, ...settings, approvals, revision, updated_at: updatedAt }
+  return { environment, ...settings, approvals, managed_by: managedBy, revision, updated_at: updatedAt }
 }
 
 function versioned(value: EnvironmentView): Versioned<EnvironmentView> {

@@ -1,4 +1,4 @@
-import type { ChangeRequest, Versioned } from '../../domain/change-request.ts'
+import { type ChangeRequest, managerChange, requireManager, type Versioned } from '../../domain/change-request.ts'
 import { type Environment, FIRST_ENVIRONMENT, locksDefinition } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
@@ -41,14 +41,17 @@ export interface DefinitionDetail extends DefinitionView {
 
 /** Pipeline definitions (docs/api.md#pipeline-definitions). */
 export interface DefinitionService {
-  /** Creates a definition with version 1 in development. Throws `INVALID_GRAPH`. */
-  create(definition: NewDefinition, context: RequestContext): Promise<CreatedDefinition>
+  /**
+   * Creates a definition with version 1 in development. Throws `INVALID_GRAPH`, and `CONFLICT` when its owner has one of
+   * this name.
+   */
+  create(definition: NewDefinition, context: RequestContext, managedBy?: string): Promise<CreatedDefinition>
   /** The same from a document. Throws `UNSUPPORTED_FORMAT_VERSION` for a document of a newer format. */
-  import(document: ImportedDocument, context: RequestContext): Promise<CreatedDefinition>
+  import(document: ImportedDocument, context: RequestContext, managedBy?: string): Promise<CreatedDefinition>
   /** Newest first. */
   list(environment: Environment | undefined, page: PageQuery): Promise<ListPage<DefinitionView>>
   get(id: string): Promise<Versioned<DefinitionDetail>>
-  /** Throws `DEFINITION_LOCKED` when a version's environment forbids updates, `PRECONDITION_FAILED`, `NOT_FOUND`. */
+  /** Throws `DEFINITION_LOCKED` when a version's environment forbids updates, `PRECONDITION_FAILED`, `MANAGED`, `NOT_FOUND`. */
   update(id: string, update: DefinitionUpdate, changeRequest: ChangeRequest): Promise<Versioned<DefinitionView>>
   /** Also deletes versions, requests and comments. Throws as `update`. */
   delete(id: string, changeRequest: ChangeRequest): Promise<void>
@@ -57,12 +60,13 @@ export interface DefinitionService {
 /** Definitions in the state database. */
 export function createDefinitionService(deps: LifecycleDeps): DefinitionService {
   return {
-    create: (definition, context) => create(deps, definition, { context, action: 'definition.create' }),
-    async import(document, context) {
+    create: (definition, context, managedBy) =>
+      create(deps, definition, { context, action: 'definition.create', managedBy }),
+    async import(document, context, managedBy) {
       if (document.format_version > FORMAT_VERSION) {
         throw new DomainError('UNSUPPORTED_FORMAT_VERSION', `this release reads format version ${FORMAT_VERSION}`)
       }
-      return create(deps, document, { context, action: 'definition.import' })
+      return create(deps, document, { context, action: 'definition.import', managedBy })
     },
     async list(environment, query) {
       const page = keyPage('definitions', query)
@@ -90,21 +94,23 @@ export async function requireDefinition(stores: LifecycleStores, id: string): Pr
 interface Creation {
   readonly context: RequestContext
   readonly action: 'definition.create' | 'definition.import'
+  readonly managedBy: string | undefined
 }
 
 async function create(
   deps: LifecycleDeps,
   given: NewDefinition,
-  { context, action }: Creation,
+  { context, action, managedBy }: Creation,
 ): Promise<CreatedDefinition> {
   const { name, description, nodes, edges } = given
   requireGraph(given)
   const now = deps.now().toISOString()
   const createdBy = context.caller.user
   const id = deps.newId('def')
-  const definition = { id, name, description, createdBy, createdAt: now, updatedAt: now, revision: 1 }
+  const definition = { id, name, description, managedBy, createdBy, createdAt: now, updatedAt: now, revision: 1 }
   const version = await deps.inTransaction(async (tx) => {
     const stores = createLifecycleStores(tx)
+    await requireFreeName(stores, definition)
     await stores.definitions.insert(definition)
     const made = await stores.versions.insert({
       id: deps.newId('ver'),
@@ -115,7 +121,7 @@ async function create(
       createdBy,
       createdAt: now,
     })
-    const details = { content_hash: made.contentHash }
+    const details = { content_hash: made.contentHash, ...managerChange(undefined, managedBy) }
     const data = { name, version_id: made.id }
     const change = {
       context,
@@ -141,14 +147,17 @@ async function updateDefinition(
     const stores = createLifecycleStores(tx)
     const old = await requireDefinition(stores, id)
     requireVersion(changeRequest.precondition, old.revision)
-    await requireUnlocked(stores, id, 'update')
+    const managedBy = requireManager(old.managedBy, changeRequest.manager)
     const definition: DefinitionRecord = {
       ...old,
+      managedBy,
       name: update.name ?? old.name,
       description: update.description ?? old.description,
       updatedAt: deps.now().toISOString(),
       revision: old.revision + 1,
     }
+    if (!changesOwnerOnly(old, definition)) await requireUnlocked(stores, id, 'update')
+    await requireFreeName(stores, definition)
     if (!(await stores.definitions.update(definition, old.revision))) throw changedMeanwhile(id)
     await recordChange(deps, tx, {
       context: changeRequest.context,
@@ -157,7 +166,7 @@ async function updateDefinition(
       objectType: 'definition',
       objectId: id,
       data: { name: definition.name },
-      details: { old_name: old.name, fields: Object.keys(update) },
+      details: { old_name: old.name, fields: Object.keys(update), ...managerChange(old.managedBy, managedBy) },
     })
     return { value: definitionView(definition), tag: definition.revision }
   })
@@ -168,6 +177,7 @@ async function deleteDefinition(deps: LifecycleDeps, id: string, changeRequest: 
     const stores = createLifecycleStores(tx)
     const definition = await requireDefinition(stores, id)
     requireVersion(changeRequest.precondition, definition.revision)
+    requireManager(definition.managedBy, changeRequest.manager)
     await requireUnlocked(stores, id, 'delete')
     await requireUndeployed(tx, id)
     const [newest] = await stores.versions.list(id, { limit: 1 })
@@ -183,6 +193,19 @@ async function deleteDefinition(deps: LifecycleDeps, id: string, changeRequest: 
       details: { removed_versions: newest?.version ?? 0, created_by: definition.createdBy },
     })
   })
+}
+
+/** A locked definition may change its owner. */
+function changesOwnerOnly(old: DefinitionRecord, { name, description, managedBy }: DefinitionRecord): boolean {
+  return old.managedBy !== managedBy && old.name === name && old.description === description
+}
+
+/** Names of definitions may repeat, but not those of one owner, whose files know them by name. */
+async function requireFreeName(stores: LifecycleStores, { id, name, managedBy }: DefinitionRecord): Promise<void> {
+  const other = managedBy === undefined ? undefined : await stores.definitions.findManaged(managedBy, name)
+  if (other === undefined || other.id === id) return
+  const message = `${managedBy ?? ''} has a definition named ${name}`
+  throw new DomainError('CONFLICT', message, { fields: [{ path: 'name', message }] })
 }
 
 async function requireUnlocked(stores: LifecycleStores, id: string, change: 'update' | 'delete'): Promise<void> {

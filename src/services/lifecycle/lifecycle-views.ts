@@ -11,6 +11,7 @@ export function definitionView(definition: DefinitionRecord) {
     id: definition.id,
     name: definition.name,
     description: definition.description,
+    managed_by: definition.managedBy ?? null,
     created_by: definition.createdBy,
     created_at: definition.createdAt,
     updated_at: definition.updatedAt,

@@ -1,7 +1,8 @@
+import { type ChangeRequest, requireManager } from '../../domain/change-request.ts'
 import { FIRST_ENVIRONMENT } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
-import type { RequestContext } from '../../domain/audit.ts'
+import { requireVersion } from '../../domain/precondition.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionRecord } from '../../storage/stores/version-store.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
@@ -29,8 +30,11 @@ export interface ExportedVersion extends PipelineGraph {
 
 /** Versions of pipeline definitions (docs/api.md#pipeline-definitions). */
 export interface VersionService {
-  /** Creates the next version, in development. Throws `INVALID_GRAPH`, `NOT_FOUND`. */
-  create(definitionId: string, graph: PipelineGraph, context: RequestContext): Promise<VersionView>
+  /**
+   * Creates the next version, in development. The precondition is on the definition. Throws `INVALID_GRAPH`, `NOT_FOUND`,
+   * `PRECONDITION_FAILED`, `MANAGED`.
+   */
+  create(definitionId: string, graph: PipelineGraph, changeRequest: ChangeRequest): Promise<VersionView>
   /** Newest first, without content. */
   list(definitionId: string, page: PageQuery): Promise<ListPage<VersionSummaryView>>
   get(definitionId: string, id: string): Promise<VersionView>
@@ -45,7 +49,7 @@ export interface VersionService {
 export function createVersionService(deps: LifecycleDeps): VersionService {
   const { stores } = deps
   return {
-    create: (definitionId, graph, context) => create(deps, definitionId, { graph, context }),
+    create: (definitionId, graph, changeRequest) => create(deps, definitionId, { graph, changeRequest }),
     async list(definitionId, query) {
       const { limit, after } = keyPage('versions', query)
       await requireDefinition(stores, definitionId)
@@ -91,12 +95,15 @@ function noVersion(definitionId: string, id: string): DomainError {
 async function create(
   deps: LifecycleDeps,
   definitionId: string,
-  { graph, context }: { readonly graph: PipelineGraph; readonly context: RequestContext },
+  { graph, changeRequest }: { readonly graph: PipelineGraph; readonly changeRequest: ChangeRequest },
 ) {
+  const { context, precondition, manager } = changeRequest
   requireGraph(graph)
   const version = await deps.inTransaction(async (tx) => {
     const stores = createLifecycleStores(tx)
-    await requireDefinition(stores, definitionId)
+    const definition = await requireDefinition(stores, definitionId)
+    requireVersion(precondition, definition.revision)
+    requireManager(definition.managedBy, manager)
     const made = await stores.versions.insert({
       id: deps.newId('ver'),
       definitionId,

@@ -1,18 +1,19 @@
 import type { RequestContext } from '../../domain/audit.ts'
+import { type ChangeRequest, managerChange, requireManager } from '../../domain/change-request.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { policyProblems } from '../../domain/policies/policy-problems.ts'
 import { type Prices, savingsOf } from '../../domain/tables/prices.ts'
-import { type Precondition, requireVersion } from '../../domain/precondition.ts'
-import type {
-  decisionList,
-  policyList,
-  PolicyDecisionView,
-  PolicyRequest,
-  PolicySettings,
-  PolicyView,
-  policyPreview,
-  resumed,
-  tablePolicy,
+import { requireVersion } from '../../domain/precondition.ts'
+import {
+  type decisionList,
+  type policyList,
+  type PolicyDecisionView,
+  type PolicyRequest,
+  policyWithDefaults,
+  type PolicyView,
+  type policyPreview,
+  type resumed,
+  type tablePolicy,
 } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { PolicyDecisionsTable } from '../../storage/automation-schema.ts'
@@ -33,12 +34,6 @@ import { previewPolicy } from './preview-policy.ts'
 import { stateOfTable } from './table-state.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
-/** Who changes a policy, and which revision they have read. */
-export interface PolicyChange {
-  readonly context: RequestContext
-  readonly precondition: Precondition | undefined
-}
-
 /** Manages maintenance policies (docs/api.md#policies). */
 export interface PolicyService {
   /** By name. */
@@ -46,10 +41,10 @@ export interface PolicyService {
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<PolicyView>
   /** Throws `CONFLICT` for a name that is taken. */
-  create(request: PolicyRequest, context: RequestContext): Promise<PolicyView>
-  /** Replaces the policy, and ends its suspensions. Throws `PRECONDITION_FAILED`, `CONFLICT`. */
-  update(id: string, request: PolicyRequest, change: PolicyChange): Promise<PolicyView>
-  remove(id: string, change: PolicyChange): Promise<void>
+  create(request: PolicyRequest, context: RequestContext, managedBy?: string): Promise<PolicyView>
+  /** Replaces the policy, and ends its suspensions. Throws `PRECONDITION_FAILED`, `CONFLICT`, `MANAGED`. */
+  update(id: string, request: PolicyRequest, change: ChangeRequest): Promise<PolicyView>
+  remove(id: string, change: ChangeRequest): Promise<void>
   /** What the policy would do in the next 24 hours; stores nothing. */
   preview(request: PolicyRequest): Promise<Wire<typeof policyPreview>>
   decisions(id: string, filter: DecisionFilter, page: PageQuery): Promise<Wire<typeof decisionList>>
@@ -77,11 +72,12 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
       return { success: true, policies: await viewsOf(deps, items), next_page_token }
     },
     get: async (id) => viewOf(deps, (await policies.find(id)) ?? unknownPolicy(id)),
-    create: async (request, context) => changed(await create(deps, requireMeaning(request), context)),
+    create: async (request, context, managedBy) =>
+      changed(await create(deps, { request: requireMeaning(request), managedBy }, context)),
     update: async (id, request, change) =>
       changed(await update(deps, { id, request: requireMeaning(request) }, change)),
     remove: (id, change) => remove(deps, id, change),
-    preview: async (request) => previewPolicy(deps, withDefaults(requireMeaning(request))),
+    preview: async (request) => previewPolicy(deps, policyWithDefaults(requireMeaning(request))),
     async decisions(id, filter, page) {
       if ((await policies.find(id)) === undefined) unknownPolicy(id)
       const found = await decisions.list(id, filter, cursorPage(page))
@@ -113,24 +109,22 @@ function requireMeaning(request: PolicyRequest): PolicyRequest {
   return request
 }
 
-/** The settings of a request, with defaults for what it leaves out. */
-export function withDefaults(request: PolicyRequest): PolicySettings {
-  return {
-    ...request,
-    except: request.except ?? [],
-    priority: request.priority ?? 100,
-    cooldown: request.cooldown ?? '1 hour',
-    mode: request.mode ?? 'shadow',
-  }
+interface NewPolicy {
+  readonly request: PolicyRequest
+  readonly managedBy: string | undefined
 }
 
-async function create(deps: PolicyServiceDeps, request: PolicyRequest, context: RequestContext): Promise<PolicyRecord> {
+async function create(
+  deps: PolicyServiceDeps,
+  { request, managedBy }: NewPolicy,
+  context: RequestContext,
+): Promise<PolicyRecord> {
   return deps.inTransaction(async (tx) => {
     const at = deps.now().toISOString()
     const policy: PolicyRecord = {
       id: deps.newId('pol'),
-      settings: withDefaults(request),
-      managedBy: undefined,
+      settings: policyWithDefaults(request),
+      managedBy,
       revision: 1,
       createdBy: context.caller.user,
       createdAt: at,
@@ -138,7 +132,8 @@ async function create(deps: PolicyServiceDeps, request: PolicyRequest, context: 
     }
     await requireFreeName(tx, policy)
     await createPolicyStore(tx).insert(policy)
-    await record(deps, tx, { policy, context, action: 'create', details: { after: settingsJson(policy) } })
+    const details = { after: settingsJson(policy), ...managerChange(undefined, managedBy) }
+    await record(deps, tx, { policy, context, action: 'create', details })
     return policy
   })
 }
@@ -146,28 +141,32 @@ async function create(deps: PolicyServiceDeps, request: PolicyRequest, context: 
 async function update(
   deps: PolicyServiceDeps,
   { id, request }: { readonly id: string; readonly request: PolicyRequest },
-  { context, precondition }: PolicyChange,
+  { context, precondition, manager }: ChangeRequest,
 ): Promise<PolicyRecord> {
   return deps.inTransaction(async (tx) => {
     const store = createPolicyStore(tx)
     const old = (await store.find(id)) ?? unknownPolicy(id)
     requireVersion(precondition, old.revision)
-    const settings = withDefaults(request)
-    const policy = { ...old, settings, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
+    const managedBy = requireManager(old.managedBy, manager)
+    const settings = policyWithDefaults(request)
+    const policy = { ...old, settings, managedBy, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
     await requireFreeName(tx, policy)
     if (!(await store.update(policy))) requireVersion(() => false, '')
     await createDecisionStore(tx).resume(id)
-    const details = { before: settingsJson(old), after: settingsJson(policy) }
+    const owner = managerChange(old.managedBy, managedBy)
+    const details = { before: settingsJson(old), after: settingsJson(policy), ...owner }
     await record(deps, tx, { policy, context, action: 'update', details })
     return policy
   })
 }
 
-async function remove(deps: PolicyServiceDeps, id: string, { context, precondition }: PolicyChange): Promise<void> {
+async function remove(deps: PolicyServiceDeps, id: string, changeRequest: ChangeRequest): Promise<void> {
+  const { context, precondition, manager } = changeRequest
   await deps.inTransaction(async (tx) => {
     const store = createPolicyStore(tx)
     const policy = (await store.find(id)) ?? unknownPolicy(id)
     requireVersion(precondition, policy.revision)
+    requireManager(policy.managedBy, manager)
     await store.delete(id)
     await record(deps, tx, { policy, context, action: 'delete', details: { before: settingsJson(policy) } })
   })

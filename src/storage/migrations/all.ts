@@ -24,6 +24,7 @@ import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import { equalityDeletes } from './0024-equality-deletes.ts'
 import { otherDeliveries } from './alerts/0026-other-deliveries.ts'
 import { approvalRules } from './lifecycle/0025-approval-rules.ts'
+import { managed } from './lifecycle/0029-managed.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -54,4 +55,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [24, equalityDeletes],
   [25, approvalRules],
   [26, otherDeliveries],
+  [27, managed],
 ])

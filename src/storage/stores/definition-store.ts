@@ -10,6 +10,8 @@ export interface DefinitionRecord {
   readonly id: string
   readonly name: string
   readonly description: string
+  /** The owner whose files describe it; undefined: people change it. */
+  readonly managedBy: string | undefined
   readonly createdBy: string
   readonly createdAt: string
   readonly updatedAt: string
@@ -20,9 +22,11 @@ export interface DefinitionRecord {
 export interface DefinitionStore {
   insert(definition: DefinitionRecord): Promise<void>
   find(id: string): Promise<DefinitionRecord | undefined>
+  /** The definition of a name that an owner has. */
+  findManaged(managedBy: string, name: string): Promise<DefinitionRecord | undefined>
   /** Newest first; with an environment, only those with a version there. One more than the limit if there are more. */
   list(environment: Environment | undefined, page: KeyPageRequest): Promise<readonly DefinitionRecord[]>
-  /** Replaces name and description; false when the definition does not have `expectedRevision`. */
+  /** Replaces name, description and owner; false when the definition does not have `expectedRevision`. */
   update(definition: DefinitionRecord, expectedRevision: number): Promise<boolean>
   /** Increases the revision, after a version changed its environment. */
   touch(id: string): Promise<void>
@@ -51,12 +55,17 @@ export function createDefinitionStore(db: Kysely<StateTables>): DefinitionStore 
       const [row] = (await findDefinition(db, { id })).rows
       return row && fromRow(row)
     },
+    async findManaged(managedBy, name) {
+      const query = db.selectFrom('pipeline_definitions').selectAll().where('managed_by', '=', managedBy)
+      const row = await query.where('name', '=', name).executeTakeFirst()
+      return row && fromRow(row)
+    },
     async list(environment, page) {
       const rows = await (environment === undefined ? listAll(db, page) : listByEnvironment(db, environment, page))
       return rows.map(fromRow)
     },
-    async update({ id, name, description, updatedAt, revision }, expectedRevision) {
-      const change = { name, description, updated_at: updatedAt, revision }
+    async update({ id, name, description, managedBy, updatedAt, revision }, expectedRevision) {
+      const change = { name, description, managed_by: managedBy ?? null, updated_at: updatedAt, revision }
       const query = db.updateTable('pipeline_definitions').set(change).where('id', '=', id)
       return (await query.where('revision', '=', expectedRevision).executeTakeFirst()).numUpdatedRows === 1n
     },
@@ -97,6 +106,7 @@ function toRow(definition: DefinitionRecord): PipelineDefinitionsTable {
     id: definition.id,
     name: definition.name,
     description: definition.description,
+    managed_by: definition.managedBy ?? null,
     created_by: definition.createdBy,
     created_at: definition.createdAt,
     updated_at: definition.updatedAt,
@@ -109,6 +119,7 @@ function fromRow(row: Selectable<PipelineDefinitionsTable>): DefinitionRecord {
     id: row.id,
     name: row.name,
     description: row.description,
+    managedBy: row.managed_by ?? undefined,
     createdBy: row.created_by,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -9,6 +9,8 @@ import type { EnvironmentsTable, StateTables } from '../schema.ts'
 export interface EnvironmentRecord {
   readonly environment: RunEnvironment
   readonly settings: EnvironmentSettings
+  /** The owner whose files describe it; undefined: people change it. */
+  readonly managedBy: string | undefined
   /** Starts at 1; each change increases it by one. */
   readonly revision: number
   readonly updatedAt: string
@@ -33,8 +35,9 @@ export function createEnvironmentStore(db: Kysely<StateTables>): EnvironmentStor
       const row = await query.executeTakeFirst()
       return row && fromRow(row)
     },
-    async save({ environment, settings, revision, updatedAt }) {
-      const row = { environment, settings_json: toRequiredColumn(settings), revision, updated_at: updatedAt }
+    async save(record) {
+      const { environment, revision } = record
+      const row = toRow(record)
       if (revision === 1) {
         const insert = db.insertInto('environments').values(row)
         const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst()
@@ -46,10 +49,21 @@ export function createEnvironmentStore(db: Kysely<StateTables>): EnvironmentStor
   }
 }
 
+function toRow(record: EnvironmentRecord): EnvironmentsTable {
+  return {
+    environment: record.environment,
+    settings_json: toRequiredColumn(record.settings),
+    managed_by: record.managedBy ?? null,
+    revision: record.revision,
+    updated_at: record.updatedAt,
+  }
+}
+
 function fromRow(row: Selectable<EnvironmentsTable>): EnvironmentRecord {
   return {
     environment: row.environment as RunEnvironment,
     settings: fromRequiredColumn<EnvironmentSettings>(row.settings_json),
+    managedBy: row.managed_by ?? undefined,
     revision: row.revision,
     updatedAt: row.updated_at,
   }
