@@ -71,6 +71,15 @@ export const alertChannel = z.discriminatedUnion('type', [
 
 export type AlertChannel = z.output<typeof alertChannel>
 
+/** The members of a channel that are shown as `***`. */
+export const CHANNEL_SECRETS: Readonly<Record<AlertChannel['type'], readonly string[]>> = {
+  webhook: ['url', 'secret'],
+  slack: ['url'],
+  teams: ['url'],
+  pagerduty: ['routing_key'],
+  email: [],
+}
+
 const alertFields = {
   name: z
     .string()

@@ -49,7 +49,6 @@ export const alertStrings = {
   },
   many: {
     label: 'Selected alerts',
-    managed: (by: string) => `Managed by ${by}. Change it there.`,
     silence: {
       action: 'Silence for one hour',
       title: (count: string) => `Silence ${count} for one hour?`,

@@ -29,7 +29,6 @@ export const policies = {
     text: 'A policy says which tables are maintained, when, and within which limits. A new policy runs in shadow mode until you activate it.',
   },
   missing: { title: 'Policy not found', text: 'It may have been deleted.', link: 'All policies' },
-  managed: (by: string) => `Managed by ${by}. Change it there.`,
   settings: 'Settings',
   facts: {
     tables: 'Tables',

@@ -67,7 +67,8 @@ export interface CallSpec<Id extends EndpointId> extends CommonSpec {
   readonly after?: (call: Call, answer: Answer) => Promise<void>
 }
 
-const YES_OPTION: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
+/** The option of commands that ask. */
+export const YES_OPTION: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
 
 /** A command that lists what a route lists. */
 export function listCommand<Id extends EndpointId>(id: Id, spec: ListSpec<Id>): Command {
@@ -239,13 +240,13 @@ function requireFields(fields: Endpoint['body'], body: Readonly<Record<string, u
 }
 
 /** Throws {@link UsageError} where nobody can be asked and `--yes` is missing; a dry run asks nothing. */
-function requireAnswer({ terminal: { ask }, isSet }: Call): void {
+export function requireAnswer({ terminal: { ask }, isSet }: Call): void {
   if (!isSet('yes') && !isSet('dry-run') && ask === undefined)
     throw new UsageError('add --yes: nobody can be asked here')
 }
 
 /** Asks on a terminal. Throws {@link CommandError} when the answer is not yes. */
-async function confirmed({ terminal: { ask }, isSet }: Call, question: string): Promise<void> {
+export async function confirmed({ terminal: { ask }, isSet }: Call, question: string): Promise<void> {
   if (isSet('yes') || ask === undefined) return
   if (!/^y(es)?$/i.test(await ask(`${question} [y/N] `))) throw new CommandError('nothing was changed')
 }

@@ -6,6 +6,7 @@ import { backup, restore } from './backup.ts'
 import { definitionCommands } from './definitions.ts'
 import { deploymentCommands } from './deployments.ts'
 import { doctor } from './doctor.ts'
+import { fileCommands } from './files.ts'
 import { logCommands } from './logs.ts'
 import { operationCommands } from './operate.ts'
 import { ledgerCommands } from './operations.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...deploymentCommands,
   ...approvalCommands,
   ...alertCommands,
+  ...fileCommands,
   ...logCommands,
   ...agentCommands,
   ...serviceCommands,

@@ -1,7 +1,7 @@
 import type { FieldError } from '../../domain/errors.ts'
 import { REDACTED } from '../../domain/network/uri-password.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { AlertChannel } from '../../schemas/alerts.ts'
+import { type AlertChannel, CHANNEL_SECRETS } from '../../schemas/alerts.ts'
 import { SendProblem } from '../outbound/delivery-outcome.ts'
 import { urlProblem } from '../outbound/target-url.ts'
 import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
@@ -27,15 +27,6 @@ export interface SettledChannel {
 }
 
 const ENV = 'env:'
-
-/** The members of a channel that are shown as `***`. */
-const SECRETS: Readonly<Record<AlertChannel['type'], readonly string[]>> = {
-  webhook: ['url', 'secret'],
-  slack: ['url'],
-  teams: ['url'],
-  pagerduty: ['routing_key'],
-  email: [],
-}
 
 /**
  * The channel of a request with the secrets that it keeps from `stored`, and a new one when a webhook has none. Throws
@@ -95,7 +86,7 @@ export function destinationOf(channel: AlertChannel): string {
 }
 
 function withSecrets(channel: AlertChannel, change: (path: string, value: string) => string): AlertChannel {
-  const secret = SECRETS[channel.type]
+  const secret = CHANNEL_SECRETS[channel.type]
   const entries = Object.entries(channel).map(([path, value]): [string, unknown] => [
     path,
     secret.includes(path) && typeof value === 'string' ? change(path, value) : value,
@@ -113,7 +104,7 @@ function keptValue(path: string, stored: AlertChannel | undefined): string {
 function problemsOf(channel: AlertChannel, { secretOf, isAllowedHost }: ChannelRules): readonly FieldError[] {
   return Object.entries(channel).flatMap(([path, value]) => {
     if (typeof value !== 'string') return []
-    if (value.startsWith(ENV) && SECRETS[channel.type].includes(path)) {
+    if (value.startsWith(ENV) && CHANNEL_SECRETS[channel.type].includes(path)) {
       const rule = 'only names that start with LAKE_, or are listed in CONFIG_ENV_ALLOW, can be used'
       return isReadable(value, secretOf) ? [] : [{ path, message: `${value} cannot be read: ${rule}` }]
     }

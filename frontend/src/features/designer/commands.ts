@@ -3,6 +3,7 @@ import { definitionQuery } from '../../api/definitions.ts'
 import { useCan } from '../../api/session.ts'
 import { DesignerIcon, EditIcon, PlusIcon, TrashIcon, UploadIcon } from '../../components/icons.tsx'
 import type { Command, CommandSource } from '../../navigation.ts'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { commands as commandWords } from '../../strings/commands.ts'
 import { definitionPageStrings as pageWords, definitionStrings as words } from '../../strings/pipelines/designer.ts'
 import { useOpenObject } from '../../use-open-object.ts'
@@ -18,7 +19,7 @@ export const useDefinitionCommands: CommandSource = () => {
     { id: 'import', label: `${words.import} …`, also: words.title, icon: UploadIcon, to: '/definitions?action=import' },
   ]
   return {
-    here: data && id !== undefined ? commandsOf(data.name, canEdit) : [],
+    here: data && id !== undefined ? commandsOf(data.name, canEdit && managedNotice(data) === undefined) : [],
     anywhere: canEdit ? anywhere : [],
   }
 }

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { type ReactNode, useId } from 'react'
 import type { EnvironmentSettings } from '../../api/types.ts'
 import { EditIcon } from '../../components/icons.tsx'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { formatBytes, formatCount } from '../../strings/everywhere/units.ts'
 import { deploymentStrings } from '../../strings/deployments.ts'
 import { environmentRules as rules, environments, environmentStrings as words } from '../../strings/environments.ts'
@@ -22,6 +23,7 @@ export function EnvironmentCard({ settings, onEdit }: EnvironmentCardProps) {
   const { environment, parameters, writes, deploy, defaults, updated_at: updatedAt } = settings
   const headingId = useId()
   const name = environments[environment]
+  const notice = managedNotice(settings)
   return (
     <section className={classes.card} aria-labelledby={headingId}>
       <header className={classes.head}>
@@ -38,6 +40,7 @@ export function EnvironmentCard({ settings, onEdit }: EnvironmentCardProps) {
           </Button>
         )}
       </header>
+      {notice !== undefined && <p className={classes.dimmed}>{notice}</p>}
       <Part title={words.parameters}>
         <Parameters parameters={parameters} />
       </Part>

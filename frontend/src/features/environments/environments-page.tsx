@@ -4,6 +4,7 @@ import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page/page.tsx'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { environmentStrings as words } from '../../strings/environments.ts'
 import { useLiveDeployments } from '../deployments/api.ts'
 import { environmentsQuery } from './api.ts'
@@ -29,7 +30,9 @@ export function EnvironmentsPage() {
             <EnvironmentCard
               key={settings.environment}
               settings={settings}
-              {...(isLead ? { onEdit: () => setEdited(settings.environment) } : {})}
+              {...(isLead && managedNotice(settings) === undefined
+                ? { onEdit: () => setEdited(settings.environment) }
+                : {})}
             />
           ))}
         </div>

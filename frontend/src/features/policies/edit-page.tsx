@@ -4,9 +4,12 @@ import { useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { Role } from '../../api/types.ts'
 import { Page } from '../../components/page/page.tsx'
+import { Notice } from '../../components/status/notice.tsx'
 import { ErrorState, Forbidden, Loading } from '../../components/status/states.tsx'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { policies, policyForm as words } from '../../strings/policies.ts'
 import { policyQuery } from './api.ts'
+import { isEditable } from './policy-dialogs.ts'
 import { PolicyEditor } from './editor.tsx'
 
 const LEAD: Role = 'LeadDataEngineer'
@@ -38,7 +41,8 @@ export function EditPolicyPage() {
       {!isLead && <Forbidden role={LEAD} />}
       {isLead && isError && <ErrorState error={error} onRetry={() => void refetch()} />}
       {isLead && !data && !isError && <Loading />}
-      {isLead && data && (
+      {isLead && data && !isEditable(data) && <Notice tone="info">{managedNotice(data)}</Notice>}
+      {isLead && data && isEditable(data) && (
         <PolicyEditor
           key={opened}
           base={data}

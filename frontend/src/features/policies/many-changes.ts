@@ -1,5 +1,6 @@
 import type { Policy } from '../../api/types.ts'
 import type { OfferedChange } from '../../components/selection/offered-change.ts'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { deletePolicy, requestOf, resumePolicy, updatePolicy } from './api.ts'
 
@@ -9,12 +10,12 @@ const { activate, pause, resume, remove } = words.many
 export const POLICY_CHANGES: readonly OfferedChange<Policy>[] = [
   {
     words: activate,
-    leftOut: (policy) => managed(policy) ?? (policy.mode === 'active' ? activate.already : undefined),
+    leftOut: (policy) => managedNotice(policy) ?? (policy.mode === 'active' ? activate.already : undefined),
     apply: (policy) => updatePolicy(policy, { ...requestOf(policy), mode: 'active' }),
   },
   {
     words: pause,
-    leftOut: (policy) => managed(policy) ?? (policy.mode === 'shadow' ? pause.already : undefined),
+    leftOut: (policy) => managedNotice(policy) ?? (policy.mode === 'shadow' ? pause.already : undefined),
     apply: (policy) => updatePolicy(policy, { ...requestOf(policy), mode: 'shadow' }),
   },
   {
@@ -22,10 +23,5 @@ export const POLICY_CHANGES: readonly OfferedChange<Policy>[] = [
     leftOut: ({ suspended_tables: count }) => (count === 0 ? resume.already : undefined),
     apply: ({ id }) => resumePolicy(id, undefined),
   },
-  { words: remove, leftOut: managed, apply: deletePolicy, isDestructive: true },
+  { words: remove, leftOut: managedNotice, apply: deletePolicy, isDestructive: true },
 ]
-
-/** Another system manages the policy. */
-function managed({ managed_by: manager }: Policy): string | undefined {
-  return manager === null ? undefined : words.managed(manager)
-}

@@ -10,6 +10,7 @@ import { Figure, FigureRow } from '../../components/status/figure.tsx'
 import { Money } from '../../components/status/money.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
+import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { formatBytes, formatCount, formatMilliseconds } from '../../strings/everywhere/units.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { nextRunsQuery, POLICIES_KEY, policyQuery } from './api.ts'
@@ -48,13 +49,13 @@ export function PolicyPage() {
 
 function Details({ policy }: { readonly policy: Policy }) {
   const isLead = useCan('LeadDataEngineer')
-  const { mode, managed_by: manager } = policy
+  const { mode } = policy
   return (
     <Page
       title={policy.name}
       crumbs={CRUMBS}
       aside={<StatusDot tone={mode === 'active' ? 'ok' : 'idle'} label={words.modes[mode]} />}
-      lead={manager === null ? words.modeHelp[mode] : `${words.modeHelp[mode]} ${words.managed(manager)}`}
+      lead={[words.modeHelp[mode], managedNotice(policy)].join(' ')}
       actions={isLead && isEditable(policy) && <PolicyActions policy={policy} />}
     >
       {policy.suspended_tables > 0 && <SuspendedNotice policy={policy} canResume={isLead} />}

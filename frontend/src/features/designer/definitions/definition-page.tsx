@@ -8,6 +8,7 @@ import { useCan } from '../../../api/session.ts'
 import type { BoardRow, VersionSummary } from '../../../api/types.ts'
 import { Page } from '../../../components/page/page.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
+import { managedNotice } from '../../../strings/everywhere/managed.ts'
 import { definitionPageStrings as words, definitionStrings } from '../../../strings/pipelines/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { definitionQuery } from '../../../api/definitions.ts'
@@ -51,14 +52,15 @@ interface LoadedDefinitionProps {
 }
 
 function LoadedDefinition({ row, versions }: LoadedDefinitionProps) {
-  const canEdit = useCan('DataEngineer')
+  const notice = managedNotice(row)
+  const canEdit = useCan('DataEngineer') && notice === undefined
   const isWide = useMediaQuery(WIDE, globalThis.matchMedia(WIDE).matches) ?? true
   const [{ tab: wanted }, changeSearch] = useSearchParams()
   const tab = TABS.find((one) => one === wanted) ?? 'graph'
   return (
     <Page
       title={row.name}
-      lead={row.description}
+      lead={[row.description, notice].join(' ').trim()}
       crumbs={CRUMBS}
       actions={canEdit && <DefinitionActions row={row} versionCount={versions.length} />}
       fill={tab === 'versions' || (tab === 'graph' && isWide)}
@@ -77,7 +79,7 @@ function LoadedDefinition({ row, versions }: LoadedDefinitionProps) {
           ))}
         </Tabs.List>
         <Tabs.Panel value="graph" className={classes.tabPanel ?? ''}>
-          <GraphTab definitionId={row.id} versions={versions} />
+          <GraphTab definitionId={row.id} versions={versions} readOnly={!canEdit} />
         </Tabs.Panel>
         <Tabs.Panel value="environments" className={classes.tabPanel ?? ''}>
           <EnvironmentsTab row={row} versions={versions} />

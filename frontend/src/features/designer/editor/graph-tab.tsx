@@ -2,7 +2,6 @@ import { Button, NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { nodeTypesQuery } from '../../../api/node-types.ts'
-import { useCan } from '../../../api/session.ts'
 import type { VersionSummary } from '../../../api/types.ts'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { definitionStrings, designerStrings } from '../../../strings/pipelines/designer.ts'
@@ -16,12 +15,12 @@ interface GraphTabProps {
   readonly definitionId: string
   /** Newest first. */
   readonly versions: readonly VersionSummary[]
+  readonly readOnly: boolean
 }
 
 /** The chosen version on the canvas, alone or compared with another one. */
-export function GraphTab({ definitionId, versions }: GraphTabProps) {
+export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
   const [{ version: wanted, compare }, changeSearch] = useSearchParams()
-  const canEdit = useCan('DataEngineer')
   const newest = versions[0]
   const newestId = newest?.id
   const [first] = useState(newestId) // does not change when a newer version appears, so that edits are not lost
@@ -40,7 +39,7 @@ export function GraphTab({ definitionId, versions }: GraphTabProps) {
           key={shown.data.id}
           version={shown.data}
           types={types.data}
-          readOnly={!canEdit}
+          readOnly={readOnly}
           newest={newest.version}
           pickers={pickers}
         />

@@ -50,7 +50,7 @@ export function EditorToolbar({ version, editor, check, readOnly, children }: To
           </Button>
         </>
       )}
-      {!readOnly && !editor.isDirty && editor.graph.nodes.length > 0 && <RunButton version={version} />}
+      {!editor.isDirty && editor.graph.nodes.length > 0 && <RunButton version={version} />}
       {!readOnly && <SaveButton version={version} editor={editor} check={check} />}
       <ConfirmDialog
         opened={isDiscarding}

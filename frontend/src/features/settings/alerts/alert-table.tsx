@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Alert } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { managedNotice } from '../../../strings/everywhere/managed.ts'
 import { formatPlural } from '../../../strings/everywhere/units.ts'
 import { ManyChangesBar } from '../../../components/selection/many-changes-bar.tsx'
 import { selectColumn } from '../../../components/selection/select-column.tsx'
@@ -78,7 +79,7 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
       header: columns.name,
       value: ({ name }) => name,
       width: 'minmax(110px, 1.5fr)',
-      cell: ({ name }) => <span title={name}>{name}</span>,
+      cell: (alert) => <AlertName alert={alert} />,
     },
     {
       id: 'events',
@@ -114,6 +115,15 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
       cell: (alert) => <AlertActions alert={alert} {...choices} />,
     },
   ]
+}
+
+function AlertName({ alert }: { readonly alert: Alert }) {
+  const notice = managedNotice(alert)
+  return (
+    <span title={[alert.name, notice].join(' ').trim()}>
+      {alert.name} {notice !== undefined && <span className={classes.dimmed}>{notice}</span>}
+    </span>
+  )
 }
 
 function AlertState({ alert: { silenced_until: until, active_conditions: active } }: { readonly alert: Alert }) {
@@ -164,12 +174,16 @@ function AlertActions({ alert, onEdit, onDelete }: { readonly alert: Alert } & C
       >
         {silenced ? strings.silence.end : strings.silence.action}
       </RowButton>
-      <RowButton label={strings.edit.label(alert.name)} onClick={() => onEdit(alert)}>
-        {strings.edit.action}
-      </RowButton>
-      <RowButton label={strings.remove.label(alert.name)} onClick={() => onDelete(alert)}>
-        {strings.remove.action}
-      </RowButton>
+      {managedNotice(alert) === undefined && (
+        <>
+          <RowButton label={strings.edit.label(alert.name)} onClick={() => onEdit(alert)}>
+            {strings.edit.action}
+          </RowButton>
+          <RowButton label={strings.remove.label(alert.name)} onClick={() => onDelete(alert)}>
+            {strings.remove.action}
+          </RowButton>
+        </>
+      )}
     </span>
   )
 }

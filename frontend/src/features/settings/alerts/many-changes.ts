@@ -1,10 +1,11 @@
 import type { Alert } from '../../../api/types.ts'
 import type { OfferedChange } from '../../../components/selection/offered-change.ts'
+import { managedNotice } from '../../../strings/everywhere/managed.ts'
 import { alertStrings } from '../../../strings/alerts.ts'
 import { deleteAlert, silenceAlert } from './api.ts'
 import { inAnHour, isSilenced } from './silence.ts'
 
-const { silence, end, remove, managed } = alertStrings.many
+const { silence, end, remove } = alertStrings.many
 
 /** What a lead can do to many alerts at once. */
 export const ALERT_CHANGES: readonly OfferedChange<Alert>[] = [
@@ -20,7 +21,7 @@ export const ALERT_CHANGES: readonly OfferedChange<Alert>[] = [
   },
   {
     words: remove,
-    leftOut: ({ managed_by: manager }) => (manager === null ? undefined : managed(manager)),
+    leftOut: managedNotice,
     apply: deleteAlert,
     isDestructive: true,
   },
