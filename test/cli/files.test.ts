@@ -172,7 +172,7 @@ describe('files that describe objects', { timeout: 180_000 }, () => {
     expect(edited.body.detail).toContain('the object is managed by lake')
   })
 
-  it('objects that they do not describe any more stay without --prune, and only those of the owner go', async () => {
+  it('objects that no file describes any more stay without --prune, and only those of the owner go', async () => {
     await file('lake.yaml', ALL)
     await apply(...ADOPT)
     await service.post('/api/policies', JSON.parse(policyJson('by hand')))

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { loadYaml } from '@kubernetes/client-node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
@@ -184,6 +184,12 @@ function stepsOf(block: FencedBlock, reader: Reader): readonly PlannedStep[] {
     }
     case 'env':
       return [step('true', () => (parseConfig(variablesIn(text)) === undefined ? 'sets nothing' : undefined))]
+    case 'yaml': {
+      const name = /`([\w/-]+\.yaml)`/.exec(block.introduction)?.[1] ?? `${line}.yaml`
+      mkdirSync(dirname(join(reader.folder, name)), { recursive: true })
+      writeFileSync(join(reader.folder, name), text)
+      return []
+    }
     case 'properties': {
       const uris = [...text.matchAll(/^\S+\.uri +(\S+)$/gm)].map(([, uri = '']) => uri)
       return uris.map((uri) => step(`curl -H "$AUTH" ${uri}/v1/config`))
