@@ -26,7 +26,7 @@ const ONE = '/api/policies/{policy_id}'
 
 /** Maintenance policies (docs/api.md#policies). */
 export function policyRoutes(deps: PolicyRouteDeps): Route[] {
-  return [...readRoutes(deps), ...changeRoutes(deps)]
+  return [...readRoutes(deps), ...changeRoutes(deps), resumeRoute(deps)]
 }
 
 function readRoutes({ policies }: PolicyRouteDeps): Route[] {
@@ -134,18 +134,21 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       await policies.remove(input.params.policy_id, readChangeRequest(input))
       return { status: 204 }
     }),
-    route({
-      method: 'post',
-      path: `${ONE}/resume`,
-      operationId: 'resumePolicy',
-      summary: 'End the suspension of one table, or of all',
-      minRole: 'LeadDataEngineer',
-      params: policyParams,
-      body: resumeRequest,
-      responses: { 200: { description: 'The tables that were suspended', schema: resumed } },
-    }).handle(async (input) => ({
-      status: 200,
-      body: await policies.resume(input.params.policy_id, input.body.table, requestContext(input)),
-    })),
   ]
+}
+
+function resumeRoute({ policies }: PolicyRouteDeps): Route {
+  return route({
+    method: 'post',
+    path: `${ONE}/resume`,
+    operationId: 'resumePolicy',
+    summary: 'End the suspension of one table, or of all',
+    minRole: 'LeadDataEngineer',
+    params: policyParams,
+    body: resumeRequest,
+    responses: { 200: { description: 'The tables that were suspended', schema: resumed } },
+  }).handle(async (input) => ({
+    status: 200,
+    body: await policies.resume(input.params.policy_id, input.body.table, requestContext(input)),
+  }))
 }

@@ -2,14 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useCan } from '../../api/session.ts'
-import type { Role } from '../../api/types.ts'
+import type { Policy, Role } from '../../api/types.ts'
 import { Page } from '../../components/page/page.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { ErrorState, Forbidden, Loading } from '../../components/status/states.tsx'
 import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { policies, policyForm as words } from '../../strings/policies.ts'
 import { policyQuery } from './api.ts'
-import { isEditable } from './policy-dialogs.ts'
 import { PolicyEditor } from './editor.tsx'
 
 const LEAD: Role = 'LeadDataEngineer'
@@ -30,7 +29,6 @@ export function NewPolicyPage() {
 export function EditPolicyPage() {
   const { id } = editPage.useParams()
   const isLead = useCan('LeadDataEngineer')
-  const [opened, setOpened] = useState(0)
   const { data, error, isError, refetch } = useQuery({ ...policyQuery(id), refetchOnWindowFocus: false })
   const title = data === undefined ? policies.one : words.editTitle(data.name)
   return (
@@ -41,14 +39,23 @@ export function EditPolicyPage() {
       {!isLead && <Forbidden role={LEAD} />}
       {isLead && isError && <ErrorState error={error} onRetry={() => void refetch()} />}
       {isLead && !data && !isError && <Loading />}
-      {isLead && data && !isEditable(data) && <Notice tone="info">{managedNotice(data)}</Notice>}
-      {isLead && data && isEditable(data) && (
-        <PolicyEditor
-          key={opened}
-          base={data}
-          onReload={() => void refetch().then(() => setOpened((before) => before + 1))}
-        />
-      )}
+      {isLead && data && <StoredPolicy policy={data} refetch={refetch} />}
     </Page>
   )
+}
+
+interface StoredPolicyProps {
+  readonly policy: Policy
+  readonly refetch: () => Promise<unknown>
+}
+
+function StoredPolicy({ policy, refetch }: StoredPolicyProps) {
+  const [opened, setOpened] = useState(0)
+  const reload = async (): Promise<void> => {
+    await refetch()
+    setOpened((before) => before + 1)
+  }
+  const notice = managedNotice(policy)
+  if (notice !== undefined) return <Notice tone="info">{notice}</Notice>
+  return <PolicyEditor key={opened} base={policy} onReload={() => void reload()} />
 }

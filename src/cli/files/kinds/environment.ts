@@ -27,7 +27,7 @@ export const environmentKind: Kind = {
   },
   shared(stored, described) {
     const shared = pick(stored, Object.keys(described))
-    const names = Object.keys((described['defaults'] ?? {}) as Settings)
+    const names = Object.keys(described['defaults'] ?? {})
     return Object.hasOwn(shared, 'defaults')
       ? { ...shared, defaults: pick(stored['defaults'] as Settings, names) }
       : shared
