@@ -28,6 +28,7 @@ for (const kind of stateKinds) {
           id: expect.stringMatching(/^def-/),
           name: 'orders',
           description: 'copies orders',
+          managed_by: null,
           created_by: 'ed',
           created_at: expect.stringMatching(TIME),
           updated_at: definition.created_at,

@@ -35,6 +35,7 @@ describe('environments', () => {
         approvals: NEEDS_APPROVAL.includes(environment) ? ONE_APPROVAL : null,
         windows: [],
         rollback_if: null,
+        managed_by: null,
         revision: 0,
         updated_at: null,
       })),
