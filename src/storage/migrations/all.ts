@@ -24,7 +24,7 @@ import { pendingConditions } from './alerts/0023-pending-conditions.ts'
 import { equalityDeletes } from './0024-equality-deletes.ts'
 import { otherDeliveries } from './alerts/0026-other-deliveries.ts'
 import { approvalRules } from './lifecycle/0025-approval-rules.ts'
-import { managed } from './lifecycle/0029-managed.ts'
+import { managed } from './lifecycle/0027-managed.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
