@@ -23,3 +23,12 @@ export function* ancestorsIn(snapshots: ReadonlyMap<bigint, Snapshot>, snapshotI
 export function snapshotsById(metadata: TableMetadata): ReadonlyMap<bigint, Snapshot> {
   return new Map(metadata.snapshots.map((snapshot) => [snapshot.snapshotId, snapshot]))
 }
+
+/**
+ * Whether a table had no rows before this snapshot: it has no parent, and all of its files are new. (PyIceberg removes
+ * the parent id of a snapshot whose parent it expires: then the totals of the summary show that it was not the first.)
+ */
+export function isFirstSnapshot({ parentSnapshotId, summary }: Snapshot): boolean {
+  const { 'total-data-files': total, 'added-data-files': added } = summary
+  return parentSnapshotId === undefined && (total === undefined || total === (added ?? '0'))
+}

@@ -1,7 +1,8 @@
 import { DomainError } from '../../domain/errors.ts'
+import { branchStates, findStateAt } from '../../iceberg/metadata/branch-states.ts'
 import { currentSchema, schemaOf, snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
-import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
+import { mainBranch } from '../../iceberg/metadata/snapshots.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 
 /** Which state of a table is read; nothing: the current one. */
@@ -43,25 +44,14 @@ function versionOfRef(metadata: TableMetadata, name: string): TableVersion {
 
 /** The log of current snapshots decides: after a rollback, ancestors of the current snapshot say nothing about that time. */
 function versionAt(metadata: TableMetadata, timestampMs: number): TableVersion {
-  const { snapshotLog } = metadata
-  const entry = snapshotLog.findLast((one) => one.timestampMs <= timestampMs)
-  const found = snapshotLog.length === 0 ? ancestorAt(metadata, timestampMs) : entry?.snapshotId
+  const found = findStateAt(branchStates(metadata, mainBranch), timestampMs)?.snapshotId
   if (found !== undefined && snapshotById(metadata, found) !== undefined) {
     return { snapshotId: found, schema: schemaOf(metadata, found) }
   }
   const time = new Date(timestampMs).toISOString()
   const why =
-    entry === undefined
+    found === undefined
       ? `the table has no snapshot from ${time} or before: older ones have expired`
       : `the snapshot that the table had at ${time} has expired`
   throw new DomainError('UNPROCESSABLE', why)
-}
-
-/** Of a table without a log of current snapshots. */
-function ancestorAt(metadata: TableMetadata, timestampMs: number): bigint | undefined {
-  if (metadata.currentSnapshotId === undefined) return undefined
-  for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) {
-    if (snapshot.timestampMs <= timestampMs) return snapshot.snapshotId
-  }
-  return undefined
 }

@@ -2,7 +2,7 @@ import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
-import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
+import { ancestorsOf, isFirstSnapshot } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import { keepsRows, type Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
@@ -120,16 +120,12 @@ export function readingOf(snapshot: Snapshot, onDelete: OnDelete): SnapshotReadi
   }
 }
 
-/**
- * Whether the table has the whole history of `main`; false when snapshots have expired. (PyIceberg removes the parent id
- * of a snapshot whose parent it expires: then the totals of the summary show that it was not the first.)
- */
+/** Whether the table has the whole history of `main`; false when snapshots have expired. */
 export function hasWholeHistory(metadata: TableMetadata): boolean {
   if (metadata.currentSnapshotId === undefined) return true
   let oldest: Snapshot | undefined
   for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) oldest = snapshot
-  const { 'total-data-files': total, 'added-data-files': added } = oldest?.summary ?? {}
-  return oldest?.parentSnapshotId === undefined && (total === undefined || total === (added ?? '0'))
+  return oldest === undefined || isFirstSnapshot(oldest)
 }
 
 /** A count of a snapshot's summary; 0 for an invalid or missing count. */
