@@ -86,3 +86,8 @@ function cellText(cell: Cell): string {
 function cut(line: string, width: number | undefined): string {
   return width === undefined || line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
 }
+
+/** A time with its seconds, which the API needs and people leave out: `2026-01-31T14:05Z`. Other texts are as given. */
+export function completeTime(text: string | undefined): string | undefined {
+  return text?.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/, '$1:00$2')
+}

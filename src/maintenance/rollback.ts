@@ -5,6 +5,7 @@ import { ancestorsOf } from '../iceberg/metadata/snapshot-ancestry.ts'
 import { mainBranch, type Snapshot, snapshotRefToJson } from '../iceberg/metadata/snapshots.ts'
 import type { Table } from '../iceberg/metadata/table.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+import { type RecoveryTime, requireRecoveryPoint } from './inspection/recovery-points.ts'
 import { commitChange, loadTarget, type OperationRun } from './operation-commit.ts'
 import { type OperationHooks, requireUnchanged } from './operation-hooks.ts'
 import type { AffectedPipeline } from './table-guard.ts'
@@ -17,10 +18,10 @@ export interface RollbackHooks extends OperationHooks {
   readonly checkPipelines?: (table: Table, undone: readonly Snapshot[]) => Promise<readonly AffectedPipeline[]>
 }
 
-export interface RollbackInput extends OperationRun {
-  readonly snapshotId: bigint
-  readonly hooks?: RollbackHooks
-}
+/** The snapshot to which a table is rolled back, by its id or by a time at which `main` had it. */
+export type RollbackTarget = { readonly snapshotId: bigint } | ({ readonly snapshotId?: undefined } & RecoveryTime)
+
+export type RollbackInput = OperationRun & RollbackTarget & { readonly hooks?: RollbackHooks }
 
 /** A pipeline that a rollback affects, in the answer; see {@link AffectedPipeline}. */
 export interface AffectedPipelineDetails {
@@ -41,6 +42,10 @@ export interface RollbackDetails {
   readonly current_snapshot_id: string
   /** Snapshots whose changes are undone; they stay in the table until they expire. */
   readonly undone_snapshots_count: number
+  /** Only of a rollback to a time: the time, and when `main` got and lost the snapshot. */
+  readonly to_timestamp?: string
+  readonly made_current_at?: string
+  readonly current_until?: string
   readonly affected_pipelines: readonly AffectedPipelineDetails[]
   readonly base_snapshot_id: string
   readonly snapshot_id: string
@@ -60,7 +65,7 @@ export async function previewRollback(input: RollbackInput): Promise<RollbackDet
 
 /**
  * Makes an ancestor of the current snapshot current again. Errors: `NO_SUCH_SNAPSHOT`, `INVALID_ARGUMENT` when it is no
- * ancestor, `PLAN_STALE`, those of the hooks and of the catalog.
+ * ancestor, `UNPROCESSABLE` for a time without such a state, `PLAN_STALE`, those of the hooks and of the catalog.
  */
 export async function runRollback(input: RollbackInput): Promise<RollbackDetails> {
   const { staged } = await commitChange(input, async (fresh) => {
@@ -70,9 +75,11 @@ export async function runRollback(input: RollbackInput): Promise<RollbackDetails
   return staged.details
 }
 
-async function planRollback(table: Table, { snapshotId, hooks }: RollbackInput): Promise<RollbackPlan> {
+async function planRollback(table: Table, input: RollbackInput): Promise<RollbackPlan> {
   const { metadata } = table
+  const { hooks } = input
   const current = metadata.currentSnapshotId
+  const { snapshotId, times } = resolveTarget(metadata, input)
   if (current === undefined || snapshotById(metadata, snapshotId) === undefined) {
     throw new IcebergError('NO_SUCH_SNAPSHOT', `the table has no snapshot ${snapshotId}`)
   }
@@ -83,6 +90,7 @@ async function planRollback(table: Table, { snapshotId, hooks }: RollbackInput):
       previous_snapshot_id: current.toString(),
       current_snapshot_id: snapshotId.toString(),
       undone_snapshots_count: undone.length,
+      ...times,
       affected_pipelines: affected.map(describeAffected),
       base_snapshot_id: current.toString(),
       snapshot_id: snapshotId.toString(),
@@ -99,6 +107,23 @@ async function planRollback(table: Table, { snapshotId, hooks }: RollbackInput):
       },
     ],
   }
+}
+
+type TargetTimes = Pick<RollbackDetails, 'to_timestamp' | 'made_current_at' | 'current_until'>
+
+/** The snapshot of a target. A time is resolved again on each attempt: another commit may have changed the history. */
+function resolveTarget(
+  metadata: TableMetadata,
+  target: RollbackTarget,
+): { readonly snapshotId: bigint; readonly times?: TargetTimes } {
+  if (target.snapshotId !== undefined) return { snapshotId: target.snapshotId }
+  const { snapshotId, fromMs, untilMs } = requireRecoveryPoint(metadata, target)
+  const times = {
+    to_timestamp: new Date(target.timestampMs).toISOString(),
+    made_current_at: new Date(fromMs).toISOString(),
+    ...(untilMs === undefined ? {} : { current_until: new Date(untilMs).toISOString() }),
+  }
+  return { snapshotId, times }
 }
 
 /** The snapshots of main after an ancestor of its head, newest first; `INVALID_ARGUMENT` when it is none. */

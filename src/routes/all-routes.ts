@@ -57,6 +57,7 @@ import { lineageRoutes } from './tables/lineage-routes.ts'
 import { queryRoutes } from './tables/query-routes.ts'
 import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
+import { recoveryPointRoutes } from './tables/recovery-point-routes.ts'
 import { reportRoutes } from './tables/report-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
@@ -106,6 +107,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...authRoutes(deps),
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
+    ...recoveryPointRoutes(deps),
     ...queryRoutes(deps),
     ...lineageRoutes(deps),
     ...reportRoutes(deps),

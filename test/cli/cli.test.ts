@@ -63,6 +63,22 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect((await run(['operations'])).out).toMatch(/compact\s+demo\.events\s+succeeded/)
   })
 
+  it('lists recovery points, and plans a rollback to a time', async () => {
+    const { recovery_points: points, earliest_at } = await json('tables', 'recovery-points', 'demo.events')
+    const listed = await run(['tables', 'recovery-points', 'demo.events', '--limit', '1'])
+    expect(listed.out).toMatch(/^FROM +UNTIL +SNAPSHOT +OPERATION +RESTORABLE +OBSTACLE\n\S+ +- +\d+ +replace +yes/)
+    expect(listed.err).toContain(`earliest time: ${earliest_at}, because the table had no snapshot before`)
+    const now = await json('tables', 'recovery-points', 'demo.events', '--at', '2099-01-01T00:00Z') // without seconds
+    expect(now.recovery_points).toEqual([points[0]])
+    const plan = await json('rollback', 'demo.events', '--to', points[1].made_current_at, '--dry-run')
+    expect(JSON.parse(plan.details_json)).toMatchObject({
+      current_snapshot_id: points[1].snapshot_id,
+      undone_snapshots_count: 1,
+    })
+    const untold = await run(['rollback', 'demo.events', '--dry-run'])
+    expect(untold).toMatchObject({ code: 2, err: expect.stringContaining('SNAPSHOT-ID or --to is missing') })
+  })
+
   it('shows whether the service works, without a token', async () => {
     const env = { LOCKHOUSE_TOKEN: '' }
     const { code, out } = await run(['status'], env)

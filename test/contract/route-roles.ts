@@ -41,6 +41,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/table/{table_name}/health': 'Auditor',
   'get /api/health-index': 'Auditor',
   'get /api/lineage': 'Auditor',
+  'get /api/recovery-points': 'Auditor',
   'get /api/table/{table_name}/health/history': 'Auditor',
   'get /api/table/{table_name}/policy': 'Auditor',
   'get /api/policies': 'Auditor',

@@ -64,6 +64,7 @@ export const OTHER_SUBJECTS: readonly OtherSubject[] = [
       'Rollback {table}',
       'Revert {table}',
       'Restore {table}',
+      'Restore {table} to {time}',
       'Undo the last operation on {table}',
       'Remove the orphan files of {table}',
       'Clean up orphan files of {table}',

@@ -11,7 +11,7 @@ import { endpointOf } from '../endpoint.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { followOperation } from '../operation-progress.ts'
-import { type Cell, sizeText, textList } from '../text.ts'
+import { type Cell, completeTime, sizeText, textList } from '../text.ts'
 import { JSON_OPTION, showPairs } from '../show.ts'
 
 type Field = FieldOf<RequestedKind>
@@ -23,6 +23,11 @@ interface FieldOption extends OptionSpec {
 
 const flag = (help: string): FieldOption => ({ help, read: (call, option) => call.isSet(option) || undefined })
 const text = (value: string, help: string): FieldOption => ({ value, help, read: (call, option) => call.text(option) })
+const time = (value: string, help: string): FieldOption => ({
+  value,
+  help,
+  read: (call, option) => completeTime(call.text(option)),
+})
 const number = (value: string, help: string): FieldOption => ({
   value,
   help,
@@ -64,7 +69,7 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
   rewrite_all: flag('rewrite all files'),
   partial_progress: flag('commit in several steps'),
   engine: choice('ENGINE', 'auto (default), embedded or spark', 'engine'),
-  older_than: text('TIME', 'such as 2026-01-31T00:00:00Z'),
+  older_than: time('TIME', 'such as 2026-01-31T00:00:00Z'),
   retain_last: number('NUMBER', 'always keep this many snapshots'),
   snapshot_ids: list('ID,ID', 'expire exactly these snapshots'),
   clean_expired_metadata: flag('also remove schemas and partition specs that no snapshot uses'),
@@ -77,6 +82,7 @@ const FIELDS: Readonly<Record<Field, FieldOption>> = {
   new_name: text('NAME', 'the new name, without the struct'),
   force: flag('leads only: even if versions in uat or production use the column'),
   snapshot_id: text('ID', 'the snapshot to return to'),
+  to_timestamp: time('TIME', 'in place of a snapshot: return to the state at this time, such as 2026-01-31T14:05Z'),
   accept_pipelines: list('ID,ID', 'stopped pipelines that the rollback may break'),
 }
 
@@ -87,6 +93,9 @@ const ARGUMENTS: { readonly [Kind in RequestedKind]?: readonly FieldOf<Kind>[] }
   drop_column: ['name'],
   rollback: ['snapshot_id'],
 }
+
+/** Options that may be given in place of an argument. */
+const ALTERNATIVES: { readonly [Name in Field]?: Field } = { snapshot_id: 'to_timestamp' }
 
 /** Command lines for the help. */
 const EXAMPLES: Readonly<Record<RequestedKind, readonly string[]>> = {
@@ -99,7 +108,10 @@ const EXAMPLES: Readonly<Record<RequestedKind, readonly string[]>> = {
   add_column: ['lockhouse add-column demo.events country string --after city'],
   rename_column: ['lockhouse rename-column demo.events country country_code'],
   drop_column: ['lockhouse drop-column demo.events country --dry-run'],
-  rollback: ['lockhouse rollback demo.events 3051729675574597004 --dry-run'],
+  rollback: [
+    'lockhouse rollback demo.events 3051729675574597004 --dry-run',
+    'lockhouse rollback demo.events --to 2026-01-31T14:05Z --dry-run',
+  ],
 }
 
 /** The command of each operation, by its name. */
@@ -130,9 +142,9 @@ function operationCommand(kind: RequestedKind): Command {
   }
 }
 
-/** Options need no unit: sizes are in bytes. */
+/** Options need no unit: sizes are in bytes, and times have their zone. */
 function optionName(field: Field): string {
-  return field.replace(/_bytes$/, '').replaceAll('_', '-')
+  return field.replace(/_(bytes|timestamp)$/, '').replaceAll('_', '-')
 }
 
 function readRatio(call: Call, option: string): number | undefined {
@@ -183,14 +195,21 @@ function requestOf(call: Call, { names, options }: Fields): Readonly<Record<stri
   const [table, ...given] = call.names
   const plan = call.text('plan')
   const missing = names[given.length]
-  if (missing !== undefined && plan === undefined)
-    throw new UsageError(`${missing.replaceAll('_', '-').toUpperCase()} is missing`)
+  if (missing !== undefined && plan === undefined) requireAlternative(call, missing)
   const all = [
     ...names.map((name, at) => [name, given[at]] as const),
     ...options.map((field) => [field, FIELDS[field].read(call, optionName(field))] as const),
   ]
   // the service refuses what differs from the plan
   return { table, plan_id: plan, ...Object.fromEntries(all.filter(([, value]) => value !== undefined)) }
+}
+
+/** Throws {@link UsageError} when neither an argument nor its alternative is given. */
+function requireAlternative(call: Call, missing: Field): void {
+  const name = missing.replaceAll('_', '-').toUpperCase()
+  const option = ALTERNATIVES[missing]
+  if (option === undefined) throw new UsageError(`${name} is missing`)
+  if (call.text(optionName(option)) === undefined) throw new UsageError(`${name} or --${optionName(option)} is missing`)
 }
 
 async function preview({ api }: Call, path: string, request: Readonly<Record<string, unknown>>) {

@@ -10,6 +10,7 @@ import { plural } from '../../lib/text.ts'
 import { sizeText } from '../text.ts'
 import { JSON_OPTION, showPairs, showRows } from '../show.ts'
 import { lineageCommand } from './lineage.ts'
+import { recoveryPointsCommand } from './recovery-points.ts'
 
 type HealthIndex = z.infer<typeof healthIndex>
 type TableHealth = z.infer<typeof tableHealth>
@@ -145,6 +146,7 @@ export const tableCommands: Readonly<Record<string, Command>> = {
     none: 'the table has no history',
     examples: ['lockhouse tables history demo.events'],
   }),
+  'tables recovery-points': recoveryPointsCommand,
   'tables refs': listCommand('listRefs', {
     summary: 'list the branches and tags of a table',
     takesCatalog: true,

@@ -22,6 +22,7 @@ export interface BodyFields {
   readonly listPartitions: never
   readonly listHistory: never
   readonly listRefs: never
+  readonly listRecoveryPoints: never
   readonly readRows: never
   readonly readChanges: never
   readonly runQuery: 'sql' | 'limit' | 'as_of' | 'dry_run'
@@ -152,6 +153,7 @@ export interface AnswerFields {
   readonly listPartitions: 'success' | 'partitions' | 'partitions[].spec_id' | 'partitions[].partition' | 'partitions[].data_file_count' | 'partitions[].record_count' | 'partitions[].total_size_bytes' | 'partitions[].small_file_count' | 'partitions[].delete_file_count' | 'next_page_token'
   readonly listHistory: 'success' | 'history' | 'history[].made_current_at' | 'history[].snapshot_id' | 'history[].parent_id' | 'history[].is_current_ancestor' | 'next_page_token'
   readonly listRefs: 'success' | 'refs' | 'refs[].name' | 'refs[].type' | 'refs[].snapshot_id' | 'refs[].min_snapshots_to_keep' | 'refs[].max_snapshot_age_ms' | 'refs[].max_ref_age_ms' | 'next_page_token'
+  readonly listRecoveryPoints: 'success' | 'table' | 'branch' | 'earliest_at' | 'earlier' | 'earlier_reason' | 'recovery_points' | 'recovery_points[].snapshot_id' | 'recovery_points[].made_current_at' | 'recovery_points[].current_until' | 'recovery_points[].operation' | 'recovery_points[].summary' | 'recovery_points[].is_current' | 'recovery_points[].is_readable' | 'recovery_points[].is_restorable' | 'recovery_points[].obstacle' | 'next_page_token'
   readonly readRows: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms'
   readonly readChanges: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms' | 'from_snapshot_id' | 'to_snapshot_id' | 'snapshot_count' | 'counts' | 'counts.insert' | 'counts.delete' | 'counts.update_before' | 'counts.update_after'
   readonly runQuery: 'success' | 'columns' | 'columns[].name' | 'columns[].type' | 'rows' | 'truncated' | 'tables' | 'tables[].table' | 'tables[].snapshot_id' | 'planned_files' | 'planned_bytes' | 'read_bytes' | 'duration_ms'

@@ -272,12 +272,12 @@ export const OPERATIONS = {
     },
   },
   rollback: {
-    summary: 'Roll back to an earlier snapshot',
+    summary: 'Roll back to an earlier snapshot, or to the state at a time',
     request: {
       id: 'rollbackToSnapshot',
       path: '/api/rollback',
       minRole: 'LeadDataEngineer',
-      fields: ['snapshot_id', 'accept_pipelines'],
+      fields: ['snapshot_id', 'to_timestamp', 'accept_pipelines'],
     },
     risk: 'destructive',
     figures: ['undone_snapshots_count'],

@@ -192,11 +192,16 @@ export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })
 /** Options of Iceberg's `remove_orphan_files`: never younger than 24 hours, 3 days by default. */
 export const removeOrphansRequest = z.strictObject({ ...preview, engine, older_than: timeInput.optional() })
 
-/** Iceberg's `rollback_to_snapshot`. */
-export const rollbackRequest = orPlan(
-  z.strictObject({
+/** Iceberg's `rollback_to_snapshot` and `rollback_to_timestamp`. */
+export const rollbackRequest = z
+  .strictObject({
     ...preview,
     snapshot_id: snapshotId.optional(),
+    to_timestamp: timeInput.optional().meta({
+      description:
+        'In place of `snapshot_id`: a time in the past. The target is the snapshot that was current at that time by the ' +
+        'snapshot log; it must be an ancestor of the current snapshot',
+    }),
     accept_pipelines: z
       .array(z.string().min(1).max(100))
       .max(1000)
@@ -206,9 +211,20 @@ export const rollbackRequest = orPlan(
           'Stopped pipelines that the rollback may break, or whose rows it may remove, by id; `affected_pipelines` of ' +
           'a preview lists them and what would happen. Never pipelines that run. May be given together with `plan_id`',
       }),
-  }),
-  ['snapshot_id'],
-)
+  })
+  .superRefine(({ snapshot_id: id, to_timestamp: time, plan_id: plan }, context) => {
+    if (id !== undefined && time !== undefined) {
+      const message = 'cannot be given together with snapshot_id: send one of them'
+      context.addIssue({ code: 'custom', path: ['to_timestamp'], message })
+    }
+    if (id === undefined && time === undefined && plan === undefined) {
+      context.addIssue({ code: 'custom', path: ['snapshot_id'], message: 'is required, or to_timestamp' })
+    }
+  })
+  .meta({
+    anyOf: [{ required: ['snapshot_id'] }, { required: ['to_timestamp'] }, { required: ['plan_id'] }],
+    not: { required: ['snapshot_id', 'to_timestamp'] },
+  })
 
 /** Fields of each request beside the options of its operation. */
 type CommonField = keyof typeof preview

@@ -2,9 +2,9 @@ import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { OperationKind } from '../../domain/tables/operations.ts'
 import { type ColumnChange, type EvolveHooks, previewEvolve, runEvolve } from '../../maintenance/evolve.ts'
 import { type ExpiryHooks, previewExpiry, runExpiry } from '../../maintenance/expiry/expire.ts'
-import { readSnapshotId } from '../../maintenance/expiry/options.ts'
+import { readSnapshotId, readTimestamp } from '../../maintenance/expiry/options.ts'
 import { previewRestore, runRestore } from '../../maintenance/quarantine/restore.ts'
-import { previewRollback, type RollbackHooks, runRollback } from '../../maintenance/rollback.ts'
+import { previewRollback, type RollbackHooks, type RollbackTarget, runRollback } from '../../maintenance/rollback.ts'
 import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../../schemas/tables/maintenance.ts'
 import type { RestorableEntry } from './quarantine/quarantine-service.ts'
 import { type Action, type ActionInput, ledgerHooks, quarantineIn } from './action.ts'
@@ -46,11 +46,11 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<OperationKind, Action>> = {
   remove_orphans: removeOrphansAction,
   rollback: {
     preview: (input) =>
-      previewRollback({ ...input, snapshotId: targetSnapshot(input), hooks: { checkPipelines: affectedIn(input) } }),
+      previewRollback({ ...input, ...rollbackTarget(input), hooks: { checkPipelines: affectedIn(input) } }),
     run: (input, handle) =>
       runRollback({
         ...input,
-        snapshotId: targetSnapshot(input),
+        ...rollbackTarget(input),
         signal: handle.signal,
         hooks: { ...ledgerHooks(handle), checkPipelines: acceptedIn(input) },
       }),
@@ -82,8 +82,10 @@ async function entryIn(input: ActionInput): Promise<RestorableEntry> {
   return input.quarantine.open(quarantineIdIn(input))
 }
 
-function targetSnapshot({ request }: ActionInput): bigint {
-  return readSnapshotId(request['snapshot_id'], 'snapshot_id')
+function rollbackTarget({ request, nowMs }: ActionInput): RollbackTarget {
+  const timestampMs = readTimestamp(request, 'to_timestamp')
+  if (timestampMs !== undefined) return { timestampMs, nowMs }
+  return { snapshotId: readSnapshotId(request['snapshot_id'], 'snapshot_id') }
 }
 
 type CheckPipelines = NonNullable<RollbackHooks['checkPipelines']>
@@ -94,10 +96,11 @@ function affectedIn({ guard, catalog }: ActionInput): CheckPipelines {
 
 /** Refuses a rollback that would break pipelines, unless they are stopped and the request names them. */
 function acceptedIn(input: ActionInput): CheckPipelines {
-  const accepted = input.request['accept_pipelines']
+  const { accept_pipelines: accepted, to_timestamp: time } = input.request
+  const target = time === undefined ? 'snapshot_id' : 'to_timestamp'
   return async (table, undone) => {
     const affected = await affectedIn(input)(table, undone)
-    requireAccepted(affected, new Set(Array.isArray(accepted) ? accepted : []))
+    requireAccepted(affected, new Set(Array.isArray(accepted) ? accepted : []), target)
     return affected
   }
 }

@@ -5,13 +5,17 @@ const MAX_LISTED = 20
 
 /**
  * Throws `CONFLICT` with the list of pipelines that keep a rollback from running: all that run, and the stopped ones
- * whose ids are not accepted.
+ * whose ids are not accepted. `target` is the field of the request that names the state.
  */
-export function requireAccepted(affected: readonly AffectedPipeline[], accepted: ReadonlySet<unknown>): void {
+export function requireAccepted(
+  affected: readonly AffectedPipeline[],
+  accepted: ReadonlySet<unknown>,
+  target: 'snapshot_id' | 'to_timestamp' = 'snapshot_id',
+): void {
   const open = affected.filter(({ id, isLive }) => isLive || !accepted.has(id))
   if (open.length === 0) return
   const fields = open.slice(0, MAX_LISTED).map((pipeline) => ({
-    path: pipeline.isLive ? 'snapshot_id' : 'accept_pipelines',
+    path: pipeline.isLive ? target : 'accept_pipelines',
     message: describe(pipeline),
   }))
   const more = open.length > fields.length ? ` And ${open.length - fields.length} more pipelines.` : ''

@@ -21,6 +21,7 @@ import type {
   tableSchema,
   tableStatistics,
 } from '../../schemas/tables/tables.ts'
+import type { recoveryPointList } from '../../schemas/tables/recovery-points.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
@@ -29,6 +30,7 @@ import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { requireRegistrable } from './registration.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging/paging.ts'
+import { describeRecoveryPoints, type RecoveryPointQuery } from './recovery-point-view.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
@@ -53,6 +55,8 @@ export interface TableService {
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
   history(table: string, page: PageQuery): Promise<Wire<typeof historyList>>
   refs(table: string, page: PageQuery): Promise<Wire<typeof refList>>
+  /** The states that a branch had, newest first. `UNPROCESSABLE` for an unknown branch. */
+  recoveryPoints(table: string, query: RecoveryPointQuery): Promise<Wire<typeof recoveryPointList>>
   /** Adds an existing table to the catalog; returns its overview. `FORBIDDEN` for tables of pipelines unless by a lead. */
   register(table: string, metadataLocation: string, context: RequestContext): Promise<Wire<typeof tableOverview>>
   /** The health numbers of a table that the ledger stores. */
@@ -117,7 +121,7 @@ export function createTableService(deps: TableServiceDeps): TableService {
   }
 }
 
-type TableListings = Pick<TableService, 'snapshots' | 'files' | 'partitions' | 'history' | 'refs'>
+type TableListings = Pick<TableService, 'snapshots' | 'files' | 'partitions' | 'history' | 'refs' | 'recoveryPoints'>
 
 /** The parts of a table, in pages. */
 function tableListings(load: (name: string) => Promise<Table>, inspector: TableInspector): TableListings {
@@ -160,6 +164,7 @@ function tableListings(load: (name: string) => Promise<Table>, inspector: TableI
       const { items, next_page_token } = pageOfList(listRefs(table.metadata), page, table.metadataLocation)
       return { success: true, refs: items, next_page_token }
     },
+    recoveryPoints: async (name, query) => describeRecoveryPoints(name, await load(name), query),
   }
 }
 
