@@ -20,6 +20,7 @@ import type * as operations from '../../../src/schemas/tables/operations.ts'
 import type * as pipelines from '../../../src/schemas/pipelines.ts'
 import type * as policies from '../../../src/schemas/policies.ts'
 import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
+import type * as recoveryPoints from '../../../src/schemas/tables/recovery-points.ts'
 import type * as rows from '../../../src/schemas/tables/rows.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
@@ -52,6 +53,8 @@ export type FileList = z.infer<typeof tables.fileList>
 export type TableFile = FileList['files'][number]
 export type PartitionList = z.infer<typeof tables.partitionList>
 export type Partition = PartitionList['partitions'][number]
+export type RecoveryPointList = z.infer<typeof recoveryPoints.recoveryPointList>
+export type RecoveryPoint = RecoveryPointList['recovery_points'][number]
 export type HistoryList = z.infer<typeof tables.historyList>
 export type HistoryEntry = HistoryList['history'][number]
 export type HealthIndex = z.infer<typeof healthIndex.healthIndex>

@@ -135,6 +135,10 @@ export const fields = {
     'Requires the role Lead data engineer. Those versions fail until they are changed. Not possible while a running pipeline uses the column.',
   snapshot_id: 'Snapshot',
   snapshot_idHint: 'Must be an ancestor of the current snapshot. See the Snapshots tab.',
+  rollbackBy: 'Roll back to',
+  rollbackTargets: { '': 'A snapshot', time: 'A point in time' },
+  to_timestamp: 'Point in time',
+  to_timestampHint: 'The table gets the snapshot back that was current at this time.',
   optional: 'optional',
 } as const
 
@@ -232,6 +236,9 @@ export const previews = {
   sparkCommits:
     'Spark commits by itself. Rows are counted after its commit, values are not compared. If rows are missing, the operation fails and names the snapshot to roll back to.',
   rollback: (from: string, to: string) => `The current snapshot changes from ${from} to ${to}.`,
+  rollbackTime: (time: string, from: string, until: string) =>
+    `At ${time}, this snapshot was current: from ${from} until ${until}.`,
+  untilNow: 'now',
   affectedTitle: 'Affected pipelines',
   roles: { reader: 'reads this table', sink: 'writes this table' },
   mustStop: 'Stop the running pipelines first. Then preview again.',

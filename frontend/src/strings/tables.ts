@@ -243,6 +243,27 @@ export const refs = {
   byTable: 'Table default',
 } as const
 
+/** Text of the control that restores a table to a time. */
+export const restore = {
+  label: (zone: string) => `Restore to a time (${zone})`,
+  submit: 'Restore …',
+  future: 'Choose a time in the past.',
+  snapshot: (id: string, operation: string) => `Snapshot ${id} (${operation})`,
+  state: (snapshot: string, from: string, until: string) => `${snapshot} was current from ${from} until ${until}.`,
+  current: (snapshot: string, from: string) => `${snapshot} is current since ${from}. There is nothing to restore.`,
+  expired: (snapshot: string, from: string, until: string) =>
+    `Snapshot ${snapshot} was current from ${from} until ${until}. It has expired and cannot be restored.`,
+  notInHistory:
+    'It is no ancestor of the current snapshot, because the table was rolled back or replaced later. It cannot be restored.',
+  none: 'No state of that time is known.',
+  earliest: (time: string) => `The earliest time that can be restored is ${time}.`,
+  earlier: {
+    no_snapshot: 'The table had no data before.',
+    expired: 'Older snapshots have expired.',
+    not_in_history: 'Older snapshots do not belong to the current history.',
+  },
+} as const
+
 export const history = {
   label: 'History of the current snapshot',
   columns: { at: 'Became current', snapshot: 'Snapshot', parent: 'Parent', ancestor: 'Current ancestor' },

@@ -6,7 +6,7 @@ import { describeColumnChanges } from '../../../frontend/src/features/tables/act
 import { validateForm } from '../../../frontend/src/components/form/form-schema.ts'
 import { actionSchema } from '../../../frontend/src/features/tables/actions/action-schema.ts'
 import { parseSize } from '../../../frontend/src/components/form/parse-size.ts'
-import { fillForm, type FormValues } from '../../../frontend/src/features/tables/actions/form-values.ts'
+import { fillForm, fillTarget, type FormValues } from '../../../frontend/src/features/tables/actions/form-values.ts'
 import { details as detailNames } from '../../../frontend/src/strings/table-actions.ts'
 import { isWithoutEffect, OPERATIONS, REQUESTED_KINDS } from '../../../src/domain/tables/operations.ts'
 import { OPERATION_REQUESTS } from '../../../src/schemas/tables/maintenance.ts'
@@ -41,6 +41,26 @@ describe('forms and requests of the service', () => {
     expect(fillForm(ACTIONS.expire, { older_than: '2026-11-20T09:00:05.000Z' }, 'UTC')).toEqual({
       older_than: '2026-11-20T09:00:05',
     })
+  })
+
+  test('a rollback has a snapshot or a time, in the zone of the page', () => {
+    expect(requestOf('rollback', { snapshot_id: '42', to_timestamp: '2026-11-20T10:00' })).toEqual({
+      snapshot_id: '42',
+    })
+    const byTime = { by: 'time', to_timestamp: '2026-11-20T10:00', snapshot_id: '42' }
+    expect(requestOf('rollback', byTime)).toEqual({ to_timestamp: '2026-11-20T09:00:00.000Z' })
+    expect(refused('rollback', {})).toEqual(['snapshot_id'])
+    expect(refused('rollback', { by: 'time' })).toEqual(['to_timestamp'])
+  })
+
+  test('the target of an address fills a snapshot, a time or a column', () => {
+    expect(fillTarget(ACTIONS.rollback, '3051729675574597004', ZONE)).toEqual({ snapshot_id: '3051729675574597004' })
+    expect(fillTarget(ACTIONS.rollback, '2026-11-20T09:00:00.000Z', ZONE)).toEqual({
+      by: 'time',
+      to_timestamp: '2026-11-20T10:00:00',
+    })
+    expect(fillTarget(ACTIONS.drop_column, '2026-11-20', ZONE)).toEqual({ name: '2026-11-20' })
+    expect(fillTarget(ACTIONS.compact, 'x', ZONE)).toEqual({})
   })
 
   test.each(REQUESTED_KINDS)('%s: the form has exactly the options of the request', (kind) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Snapshot } from '../../../frontend/src/api/types.ts'
+import type { RecoveryPoint, Snapshot } from '../../../frontend/src/api/types.ts'
+import { describeRestore } from '../../../frontend/src/features/tables/snapshots/restore-answer.ts'
 import { rowsOverTime } from '../../../frontend/src/features/tables/snapshots/rows-over-time.ts'
 import { liveRows, rowChange, snapshotDelta } from '../../../frontend/src/features/tables/snapshots/snapshot-change.ts'
 
@@ -105,5 +106,60 @@ describe('rows over time', () => {
     expect(rowsOverTime([snapshot('1', 10, '1', null)], null, 0)).toBeUndefined()
     expect(rowsOverTime([snapshot('1', 10, undefined, null)], '1', 0)).toBeUndefined()
     expect(rowsOverTime([snapshot('1', 10, '1', '1')], '1', 20_000)?.snapshotCount).toBe(1)
+  })
+})
+
+describe('the state at a time, before a restore', () => {
+  const point: RecoveryPoint = {
+    snapshot_id: '7',
+    made_current_at: '2026-11-20T10:00:00.000Z',
+    current_until: '2026-11-20T11:00:00.500Z',
+    operation: 'append',
+    summary: {},
+    is_current: false,
+    is_readable: true,
+    is_restorable: true,
+    obstacle: null,
+  }
+  const describeFor = (recovery_points: RecoveryPoint[], earliest_at: string | null = point.made_current_at) =>
+    describeRestore(
+      {
+        success: true,
+        table: 's.t',
+        branch: 'main',
+        earliest_at,
+        earlier: 'expired',
+        earlier_reason: 'older snapshots have expired',
+        recovery_points,
+        next_page_token: null,
+      },
+      'Europe/Berlin',
+    )
+
+  test('has the snapshot and its times in the zone of the page', () => {
+    expect(describeFor([point])).toEqual({
+      text: 'Snapshot 7 (append) was current from 2026-11-20 11:00:00 +01:00 until 2026-11-20 12:00:00 +01:00.',
+      isRestorable: true,
+    })
+  })
+
+  test('cannot be restored when it is current, expired, outside of the history or unknown', () => {
+    const cases: readonly [RecoveryPoint | undefined, RegExp][] = [
+      [{ ...point, current_until: null, is_current: true }, /is current since .* nothing to restore\.$/],
+      [
+        { ...point, is_readable: false, is_restorable: false, obstacle: 'expired' },
+        /expired and cannot .* earliest time/,
+      ],
+      [
+        { ...point, is_restorable: false, obstacle: 'not_in_history' },
+        /no ancestor .* earliest time .* have expired\.$/,
+      ],
+      [undefined, /^No state .* is 2026-11-20 11:00:00 \+01:00\. Older snapshots have expired\.$/],
+    ]
+    for (const [one, text] of cases) {
+      const answer = describeFor(one === undefined ? [] : [one])
+      expect(answer).toEqual({ text: expect.stringMatching(text), isRestorable: false })
+    }
+    expect(describeFor([], null).text).toBe('No state of that time is known. Older snapshots have expired.')
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { accessibilityBreaches, chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
+import { until } from '../../support/waiting.ts'
 
 describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
   const journey = useJourney()
@@ -60,6 +61,35 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
     await drawer.getByText(/^The current snapshot changes from \d+ to \d+\.$/).waitFor()
     await drawer.getByRole('button', { name: 'Roll back', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor()
+  })
+
+  it('are restored to a time, whose snapshot the page shows first', async () => {
+    const { call, url } = journey.house
+    const { last_updated_at: last } = await call('GET', '/api/table/demo.orders')
+    const [before] = (await call('GET', '/api/recovery-points?table=demo.orders')).recovery_points
+    const second = new Date(Math.ceil(Date.parse(last) / 1000) * 1000) // the field has no fractions
+    await until(() => Date.now() > second.getTime())
+    await call('POST', '/api/compact', { table: 'demo.orders', rewrite_all: true })
+
+    const page = await journey.signIn()
+    await page.goto(`${url}/tables/demo.orders?tab=snapshots`)
+    const field = page.getByLabel(/^Restore to a time/)
+    const open = page.getByRole('button', { name: 'Restore …' })
+    const local = (at: Date) => page.evaluate((time) => new Date(time).toLocaleString('sv-SE'), at.getTime())
+    await field.fill('2001-01-01T00:00:00')
+    await page.getByText('No state of that time is known. The earliest time that can be restored is').waitFor()
+    expect(await open.isDisabled()).toBe(true)
+    await field.fill((await local(second)).replace(' ', 'T'))
+    await page.getByText(`Snapshot ${before.snapshot_id} (${before.operation}) was current from`).waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
+    await open.click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByRole('button', { name: 'Preview' }).click()
+    await drawer.getByText(new RegExp(`to ${before.snapshot_id}\\.$`)).waitFor()
+    await drawer.getByText(/^At .*, this snapshot was current: from/).waitFor()
+    await drawer.getByRole('button', { name: 'Roll back', exact: true }).click()
+    await drawer.getByText(/^Done in /).waitFor()
+    expect((await call('GET', '/api/table/demo.orders')).current_snapshot_id).toBe(before.snapshot_id)
   })
 
   it('are rolled back only after the consequence for a stopped pipeline is accepted', async () => {

@@ -10,6 +10,7 @@ import type {
   OperationResult,
   PartitionList,
   QueryAnswer,
+  RecoveryPointList,
   SnapshotList,
   TableHealth,
   TableOverview,
@@ -102,6 +103,13 @@ export const filesQuery = (table: string) => listing<FileList>(table, 'files')
 export const partitionsQuery = (table: string) => listing<PartitionList>(table, 'partitions')
 /** The history of the current snapshot, newest first, a page at a time. */
 export const historyQuery = (table: string) => listing<HistoryList>(table, 'history')
+
+/** The state that a table had at a time (RFC 3339), and the earliest time that can be restored. */
+export const recoveryPointQuery = (table: string, at: string) =>
+  queryOptions({
+    queryKey: ['table', table, 'recovery-points', at],
+    queryFn: ({ signal }) => api.get<RecoveryPointList>('/api/recovery-points', { query: { table, at }, signal }),
+  })
 
 /** The latest operations on a table. */
 export const tableOperationsQuery = (table: string) =>

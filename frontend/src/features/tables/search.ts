@@ -49,7 +49,7 @@ export interface TableSearch {
   readonly action?: string
   /** `1`: the form is filled with what the health report recommends. */
   readonly recommended?: string
-  /** What the action is about: a column's path or a snapshot's id. */
+  /** What the action is about: a column's path, a snapshot's id, or a time. */
   readonly target?: string
   /** The operation that is watched. */
   readonly op?: string

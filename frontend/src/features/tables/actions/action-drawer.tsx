@@ -5,15 +5,16 @@ import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/status/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
+import type { Zone } from '../../../time/zone.ts'
 import { common, operations } from '../../../strings/everywhere/common.ts'
 import { about, actions as words } from '../../../strings/table-actions.ts'
 import { healthQuery } from '../api.ts'
 import type { TableSearch } from '../search.ts'
-import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { type ActionKind, type ActionSpec, ACTIONS } from './action-specs.ts'
 import classes from './action-drawer.module.css'
 import { ActionSteps } from './action-steps.tsx'
 import { useFocusReturned } from './drawer-focus.ts'
-import { fillForm, type FormValues } from './form-values.ts'
+import { fillForm, fillTarget, type FormValues } from './form-values.ts'
 import { OperationOutcome } from './operation-outcome.tsx'
 
 export interface ActionDrawerProps {
@@ -78,9 +79,7 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
       drawer={drawer}
       table={table}
       kind={kind}
-      initial={
-        again ?? initialValues(kind, search.target, recommended && fillForm(spec, recommended.request.body, zone))
-      }
+      initial={again ?? initialValues(spec, { target: search.target, request: recommended?.request.body, zone })}
       previewAtOnce={again !== undefined || recommended !== undefined}
       note={wantsRecommended && !recommended ? words.recommendedGone : undefined}
       onStarted={(op) => onChange({ op })}
@@ -88,9 +87,14 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
   )
 }
 
-function initialValues(kind: ActionKind, target: string | undefined, recommended: FormValues | undefined): FormValues {
-  const { targetField } = ACTIONS[kind]
-  if (recommended) return recommended
-  if (target !== undefined && targetField !== undefined) return { [targetField]: target }
-  return {}
+interface Opening {
+  readonly target: string | undefined
+  /** The request that the health report recommends. */
+  readonly request: Readonly<Record<string, unknown>> | undefined
+  readonly zone: Zone
+}
+
+function initialValues(spec: ActionSpec, { target, request, zone }: Opening): FormValues {
+  if (request !== undefined) return fillForm(spec, request, zone)
+  return target === undefined ? {} : fillTarget(spec, target, zone)
 }

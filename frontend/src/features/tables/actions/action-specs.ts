@@ -42,6 +42,8 @@ export interface ActionSpec {
   readonly fields: readonly FieldSpec[]
   /** The field that a column or snapshot of the address fills. */
   readonly targetField?: string
+  /** The field that a time of the address fills (RFC 3339). */
+  readonly targetTimeField?: string
 }
 
 const ENGINE: FieldSpec = {
@@ -199,9 +201,26 @@ export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
   },
   rollback: {
     fields: [
-      { name: 'snapshot_id', type: 'snapshot', label: words.snapshot_id, hint: words.snapshot_idHint, required: true },
+      { name: 'by', type: 'choice', label: words.rollbackBy, choices: words.rollbackTargets, local: true },
+      {
+        name: 'snapshot_id',
+        type: 'snapshot',
+        label: words.snapshot_id,
+        hint: words.snapshot_idHint,
+        required: true,
+        when: { field: 'by', is: '' },
+      },
+      {
+        name: 'to_timestamp',
+        type: 'time',
+        label: words.to_timestamp,
+        hint: words.to_timestampHint,
+        required: true,
+        when: { field: 'by', is: 'time' },
+      },
     ],
     targetField: 'snapshot_id',
+    targetTimeField: 'to_timestamp',
   },
 }
 

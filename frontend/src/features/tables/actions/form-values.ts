@@ -10,7 +10,7 @@ export type FormValues = Readonly<Record<string, string | boolean>>
 
 /** Whether the form shows a field, given the values of the others. */
 export function isAsked({ when }: FieldSpec, values: FormValues): boolean {
-  return when === undefined || [when.is].flat().includes(String(values[when.field]))
+  return when === undefined || [when.is].flat().includes(String(values[when.field] ?? ''))
 }
 
 /** The values of a form that makes this request. */
@@ -22,7 +22,16 @@ export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unkn
   }
   if (request['first'] === true) values['position'] = 'first'
   else if (request['after'] !== undefined) values['position'] = 'after'
+  if (request['to_timestamp'] !== undefined) values['by'] = 'time'
   return values
+}
+
+/** The values of a form that is opened for a column, a snapshot or a time; none for an action that is not about one. */
+export function fillTarget(spec: ActionSpec, target: string, zone: Zone): FormValues {
+  const { targetField, targetTimeField } = spec
+  const isTime = targetTimeField !== undefined && !Number.isNaN(Date.parse(target)) && !/^\d+$/.test(target)
+  const field = isTime ? targetTimeField : targetField
+  return field === undefined ? {} : fillForm(spec, { [field]: target }, zone)
 }
 
 /** A value of a request as its field shows it; undefined if the field stays empty. */

@@ -2,6 +2,8 @@ import { EngineChoice } from '../../../components/engine-choice.tsx'
 import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
+import { useZone } from '../../../time/time-settings.ts'
+import { formatTime } from '../../../time/zone.ts'
 import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
 import { type Details, figuresOf, isDetails, numberOf, textOf } from './action-figures.ts'
@@ -54,11 +56,28 @@ function Specifics({ kind, details }: { readonly kind: ActionKind; readonly deta
       </>
     )
   }
-  if (kind === 'rollback') {
-    const sentence = previews.rollback(textOf(details, 'previous_snapshot_id'), textOf(details, 'current_snapshot_id'))
-    return <p className={classes.about}>{sentence}</p>
-  }
+  if (kind === 'rollback') return <RollbackSpecifics details={details} />
   return <ColumnSpecifics details={details} />
+}
+
+function RollbackSpecifics({ details }: { readonly details: Details }) {
+  const zone = useZone()
+  const timeOf = (name: string): string => {
+    const at = textOf(details, name)
+    return at === '' ? previews.untilNow : formatTime(at, zone)
+  }
+  const isByTime = textOf(details, 'to_timestamp') !== ''
+  const sentence = previews.rollback(textOf(details, 'previous_snapshot_id'), textOf(details, 'current_snapshot_id'))
+  return (
+    <>
+      <p className={classes.about}>{sentence}</p>
+      {isByTime && (
+        <p className={classes.about}>
+          {previews.rollbackTime(timeOf('to_timestamp'), timeOf('made_current_at'), timeOf('current_until'))}
+        </p>
+      )}
+    </>
+  )
 }
 
 function ExpirySpecifics({ details }: { readonly details: Details }) {

@@ -8,6 +8,7 @@ import { overviewQuery, snapshotsQuery } from '../api.ts'
 import { PagedTable } from '../tabs/paged-table.tsx'
 import type { TabProps } from '../tabs/tab-props.ts'
 import { usePaged } from '../tabs/use-paged.ts'
+import { RestoreToTime } from './restore-to-time.tsx'
 import { RowsChart } from './rows-chart.tsx'
 import { snapshotColumns } from './snapshot-columns.tsx'
 import { type MenuPlace, SnapshotMenu } from './snapshot-menu.tsx'
@@ -19,6 +20,7 @@ export function SnapshotsTab({ table, search, onSearch, onAction }: TabProps) {
   const paged = usePaged(snapshotsQuery(table), snapshotsOf)
   const current = useQuery(overviewQuery(table)).data?.current_snapshot_id
   const canExpire = useCan('DataEngineer')
+  const canRollBack = useCan('LeadDataEngineer')
   const [menu, setMenu] = useState<MenuPlace>()
   const closeMenu = useCallback(() => setMenu(undefined), [])
   const first = paged.items[0]?.snapshot_id
@@ -31,6 +33,7 @@ export function SnapshotsTab({ table, search, onSearch, onAction }: TabProps) {
   return (
     <>
       <RowsChart snapshots={paged.items} current={current} hasMore={paged.hasMore} />
+      {canRollBack && <RestoreToTime table={table} onAction={onAction} />}
       {hasRewrites && <Note tone="info">{words.replaceHelp}</Note>}
       <PagedTable
         list="snapshots"
