@@ -60,6 +60,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/query': 'DataEngineer',
   'get /api/table/{table_name}/partitions': 'Auditor',
   'get /api/table/{table_name}/history': 'Auditor',
+  'get /api/table/{table_name}/readers': 'Auditor',
   'get /api/table/{table_name}/refs': 'Auditor',
   'get /api/table/{table_name}/reports': 'Auditor',
 

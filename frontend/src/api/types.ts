@@ -21,6 +21,7 @@ import type * as pipelines from '../../../src/schemas/pipelines.ts'
 import type * as policies from '../../../src/schemas/policies.ts'
 import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
 import type * as recoveryPoints from '../../../src/schemas/tables/recovery-points.ts'
+import type * as reports from '../../../src/schemas/tables/reports.ts'
 import type * as rows from '../../../src/schemas/tables/rows.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
@@ -53,6 +54,8 @@ export type FileList = z.infer<typeof tables.fileList>
 export type TableFile = FileList['files'][number]
 export type PartitionList = z.infer<typeof tables.partitionList>
 export type Partition = PartitionList['partitions'][number]
+export type TableReaderList = z.infer<typeof reports.tableReaderList>
+export type TableReader = TableReaderList['readers'][number]
 export type RecoveryPointList = z.infer<typeof recoveryPoints.recoveryPointList>
 export type RecoveryPoint = RecoveryPointList['recovery_points'][number]
 export type HistoryList = z.infer<typeof tables.historyList>

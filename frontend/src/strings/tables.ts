@@ -243,6 +243,16 @@ export const refs = {
   byTable: 'Table default',
 } as const
 
+/** Text of the list of users who read a table through the served catalog. */
+export const readers = {
+  title: 'Users who read this table',
+  scan: 'scan',
+  columns: (names: string) => `Reads ${names}.`,
+  filters: (names: string) => `Filters by ${names}.`,
+  others: (count: string) => `${count} more`,
+  more: 'More users read this table.',
+} as const
+
 /** Text of the control that restores a table to a time. */
 export const restore = {
   label: (zone: string) => `Restore to a time (${zone})`,

@@ -225,5 +225,17 @@ export const tableCommands: Readonly<Record<string, Command>> = {
     limit: 100,
     examples: ['lockhouse tables reports demo.events'],
   }),
+  'tables readers': listCommand('listTableReaders', {
+    summary: 'list who reads a table through the Iceberg REST catalog, with the columns',
+    columns: [
+      ['USER', 'user'],
+      ['SCANS', 'scan_count'],
+      ['LAST', 'last_read_at'],
+      ['COLUMNS', 'columns[].column'],
+      ['FILTERS', 'filter_columns[].column'],
+    ],
+    none: 'no client reported a scan',
+    examples: ['lockhouse tables readers demo.events'],
+  }),
   health,
 }

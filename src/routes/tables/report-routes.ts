@@ -1,5 +1,5 @@
 import { pageQuery } from '../../schemas/common.ts'
-import { tableReportList } from '../../schemas/tables/reports.ts'
+import { tableReaderList, tableReportList } from '../../schemas/tables/reports.ts'
 import { tableParams } from '../../schemas/tables/tables.ts'
 import type { TableReports } from '../../services/iceberg-rest/table-reports.ts'
 import { type Route, route } from '../routing/route.ts'
@@ -17,5 +17,15 @@ export function reportRoutes({ reports }: { readonly reports: TableReports }): R
       query: pageQuery,
       responses: { 200: { description: 'A page of reports', schema: tableReportList } },
     }).handle(async ({ params, query }) => ({ status: 200, body: await reports.list(params.table_name, query) })),
+    route({
+      method: 'get',
+      path: '/api/table/{table_name}/readers',
+      operationId: 'listTableReaders',
+      summary: 'Users whose clients reported scans of a table, with the columns that they read and filtered by',
+      minRole: 'Auditor',
+      params: tableParams,
+      query: pageQuery,
+      responses: { 200: { description: 'A page of readers', schema: tableReaderList } },
+    }).handle(async ({ params, query }) => ({ status: 200, body: await reports.readers(params.table_name, query) })),
   ]
 }

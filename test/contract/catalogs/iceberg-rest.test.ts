@@ -397,6 +397,17 @@ describe('tables', () => {
     expect(body.reports).toHaveLength(100)
     expect(body.reports[0]).toMatchObject({ kind: 'scan-report', reported_by: 'admin' })
     expect(JSON.parse(body.reports[0].report_json)['snapshot-id']).toBe(100)
+    const filter = { type: 'is-null', term: 'amount' }
+    await post(`${tables()}/t/metrics`, { ...report, 'projected-field-names': ['id'], filter })
+    const { readers } = (await service.get(`/api/table/${namespace}.t/readers`)).body
+    expect(readers).toMatchObject([
+      {
+        user: 'admin',
+        scan_count: 100,
+        columns: [{ column: 'id', scan_count: 1 }],
+        filter_columns: [{ column: 'amount' }],
+      },
+    ])
   })
 })
 

@@ -53,6 +53,29 @@ describe.skipIf(chromiumPath === undefined)('lineage on the web page', { timeout
     await call('DELETE', `/api/pipeline-defs/${definition.id}`)
   })
 
+  it('includes the users whose clients reported scans, with their columns', async () => {
+    const { call, url, addUser } = journey.house
+    await call(
+      'POST',
+      '/iceberg/v1/namespaces/demo/tables/trips/metrics',
+      {
+        'report-type': 'scan-report',
+        'snapshot-id': 1,
+        filter: { type: 'eq', term: 'distance_km', value: '(1-digit-int)' },
+        'projected-field-names': ['id', 'started_at'],
+        metrics: {},
+      },
+      await addUser('spark-job', 'DataEngineer'),
+    )
+    const page = await journey.signIn()
+    await page.goto(`${url}/tables/demo.trips`)
+    await page.getByRole('heading', { name: 'Users who read this table' }).waitFor()
+    await page.getByText(/^spark-job: 1 scan,/).waitFor()
+    await page.getByText('Reads id, started_at.').waitFor()
+    await page.getByText('Filters by distance_km.').waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
+  })
+
   it('is part of the dialog that drops a column', async () => {
     const page = await journey.signIn()
     await page.goto(`${journey.house.url}/tables/demo.orders?action=drop_column&target=customer`)

@@ -14,6 +14,7 @@ import type {
   SnapshotList,
   TableHealth,
   TableOverview,
+  TableReaderList,
   TableSchema,
 } from '../../api/types.ts'
 
@@ -109,6 +110,13 @@ export const recoveryPointQuery = (table: string, at: string) =>
   queryOptions({
     queryKey: ['table', table, 'recovery-points', at],
     queryFn: ({ signal }) => api.get<RecoveryPointList>('/api/recovery-points', { query: { table, at }, signal }),
+  })
+
+/** The users with the latest scans of a table, as clients of the served catalog report them. */
+export const readersQuery = (table: string) =>
+  queryOptions({
+    queryKey: ['table', table, 'readers'],
+    queryFn: ({ signal }) => api.get<TableReaderList>(path(table, '/readers'), { query: { page_size: 20 }, signal }),
   })
 
 /** The latest operations on a table. */
