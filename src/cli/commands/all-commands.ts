@@ -16,7 +16,7 @@ import { queryCommands } from './query.ts'
 import { quarantineCommands } from './quarantine.ts'
 import { serviceCommands } from './service.ts'
 import { status } from './status.ts'
-import { tableCommands } from './tables.ts'
+import { tableCommands } from './tables/tables.ts'
 import { tokenCommands } from './tokens.ts'
 
 /** All commands but `serve`, by name; a name of two words is a command of a group. */

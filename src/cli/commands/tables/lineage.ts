@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import type { lineage } from '../../schemas/lineage.ts'
-import { queryOf } from '../api/api-command.ts'
-import { endpointOf } from '../endpoint.ts'
-import { fieldOptions } from '../api/fields.ts'
-import type { Command } from '../command.ts'
-import { durationText, plainText } from '../text.ts'
-import { JSON_OPTION, showRows } from '../show.ts'
+import type { lineage } from '../../../schemas/lineage.ts'
+import { queryOf } from '../../api/api-command.ts'
+import { endpointOf } from '../../endpoint.ts'
+import { fieldOptions } from '../../api/fields.ts'
+import type { Command } from '../../command.ts'
+import { durationText, plainText } from '../../text.ts'
+import { JSON_OPTION, showRows } from '../../show.ts'
 
 type Lineage = z.infer<typeof lineage>
 type Flow = Extract<Lineage['nodes'][number], { source_tables: unknown }>

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
-import type { recoveryPointList } from '../../schemas/tables/recovery-points.ts'
-import { showList } from '../api/answer.ts'
-import { limitOf, queryOf } from '../api/api-command.ts'
-import { fieldOptions } from '../api/fields.ts'
-import { listAll } from '../api/pages.ts'
-import type { Command } from '../command.ts'
-import { endpointOf } from '../endpoint.ts'
-import { JSON_OPTION } from '../show.ts'
-import { completeTime } from '../text.ts'
+import type { recoveryPointList } from '../../../schemas/tables/recovery-points.ts'
+import { showList } from '../../api/answer.ts'
+import { limitOf, queryOf } from '../../api/api-command.ts'
+import { fieldOptions } from '../../api/fields.ts'
+import { listAll } from '../../api/pages.ts'
+import type { Command } from '../../command.ts'
+import { endpointOf } from '../../endpoint.ts'
+import { JSON_OPTION } from '../../show.ts'
+import { completeTime } from '../../text.ts'
 
 const { table: _, ...options } = endpointOf('listRecoveryPoints').query
 
