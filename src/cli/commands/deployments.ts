@@ -106,7 +106,7 @@ export const deploymentCommands: Readonly<Record<string, Command>> = {
   'environments set': callCommand('setEnvironment', {
     summary: 'change an environment by options, or by a file with JSON; what is not given stays as it is',
     file: 'optional',
-    ignores: ['environment', 'revision', 'updated_at'],
+    ignores: ['environment', 'managed_by', 'revision', 'updated_at'],
     examples: ['lockhouse environments set production --writes "sales.*"', 'lockhouse environments set qa qa.json'],
   }),
 }

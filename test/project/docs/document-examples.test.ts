@@ -55,6 +55,7 @@ const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['curl -H "$AUTH" -X POST $API/notebook/start', /notebooks need a Kubernetes cluster; none is configured/],
   ['curl -X PUT … db.internal', /catalog database did not respond/],
   ['curl -X PUT … catalog.internal', /catalog did not respond/],
+  ['curl -X PUT … myaccount.dfs.core.windows.net', /LAKE_AZURE_KEY/],
   ['curl -X PUT … minio.internal', /s3\.endpoint|object store|minio\.internal/],
 ]
 
