@@ -31,7 +31,10 @@ const cases = [1, 2, 3, 4, 5, 6, 7].flatMap((at) => [
 const kinds = stateKinds.filter(({ name, skip }) => !skip && ('Bun' in globalThis || name === 'SQLite'))
 
 for (const kind of kinds) {
-  const tags = kind.name === 'SQLite' ? {} : LONG
+  const isEmbedded = kind.name === 'SQLite'
+  const tags = isEmbedded ? {} : LONG
+  // The steps are those of SQLite; what differs is how a database ends a transaction.
+  const kindCases = isEmbedded ? cases : cases.filter(({ at }) => at % 3 === 1)
   describe(`rollouts on ${kind.name}`, tags, () => {
     let lab: DeployLab
     let place: Place
@@ -79,7 +82,7 @@ for (const kind of kinds) {
       ).toEqual([pipelineId])
     }
 
-    describe.each(shares(cases, 1))('a rollout whose process ends', (some, options) => {
+    describe.each(shares(kindCases, 1))('a rollout whose process ends', (some, options) => {
       it.each(some)(
         '$moment transaction $at is carried out: every row once',
         { ...options, timeout: 180_000 },
