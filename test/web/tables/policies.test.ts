@@ -20,7 +20,10 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
     await expect
       .poll(() => call('GET', '/api/health-index'), { timeout: 120_000 })
       .toMatchObject({
-        tables: expect.arrayContaining([expect.objectContaining({ table: 'demo.events', delete_file_count: 12 })]),
+        tables: expect.arrayContaining([
+          expect.objectContaining({ table: 'demo.events', score: 60, delete_file_count: 12 }),
+          expect.objectContaining({ table: 'demo.trips', score: 85 }),
+        ]),
         totals: { tables: 3 },
       })
     for (const { id } of await policies()) await call('DELETE', `/api/policies/${id}`) // that of the demo
