@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Answer, Service } from '../interop/harness/service.ts'
+import { runs } from '../support/effort.ts'
 import { sleep } from '../support/waiting.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 8))
 const CLIENTS = 8
 
 interface Write {

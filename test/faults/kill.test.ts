@@ -7,10 +7,11 @@ import { openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service, type CatalogSettings } from '../interop/harness/service.ts'
 import { IndependentReader, localPath, metadataLocationOf, reachableFiles } from './harness/independent-reader.ts'
 import { createOrders, KEPT_COLUMNS } from './harness/orders-table.ts'
+import { runs } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=100. */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(30, 10))
 
 /** Repeats a run: the moments are drawn from this seed. */
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)

@@ -10,13 +10,13 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
-import { LONG } from '../support/effort.ts'
+import { LONG, runs } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { QUICK_SERVICE } from './harness/rollouts.ts'
 import { expectLedgerIsTrue, idsOf, type LedgerEntry } from './harness/table-checks.ts'
 
 /** How often the service that carries out the policy is lost, for each way to lose it. */
-const ROUNDS = Number(process.env['POLICY_REPLICA_ROUNDS'] ?? 8)
+const ROUNDS = Number(process.env['POLICY_REPLICA_ROUNDS'] ?? runs(8, 3))
 const TABLES = Array.from({ length: 16 }, (_, at) => `t${at}`)
 const ROWS_PER_FILE = 50
 /** A fault comes up to this long after an operation was seen to run: most take some hundred milliseconds. */

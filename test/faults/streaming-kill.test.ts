@@ -8,13 +8,14 @@ import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { runPython } from '../interop/harness/python.ts'
 import type { Rows } from '../interop/harness/rows.ts'
 import { Service } from '../interop/harness/service.ts'
+import { runs } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { PythonWriter } from './harness/python-writer.ts'
 import { randomNumbers } from './harness/random-numbers.ts'
 import { idsOf } from './harness/table-checks.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 8))
 /** Repeats a run: the moments are drawn from this seed. */
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 
