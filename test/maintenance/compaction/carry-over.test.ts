@@ -15,7 +15,7 @@ import { createRandom, createRandomLake, writeRandomly } from './random-writers.
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 
 /** Random tables per run; each is compacted among writers. */
-const CASES = Number(process.env['CARRY_CASES'] ?? runs(120, 20))
+const CASES = Number(process.env['CARRY_CASES'] ?? runs(120, 8))
 const SEED = Number(process.env['CARRY_SEED'] ?? 20_261_126)
 
 let shop: Workshop

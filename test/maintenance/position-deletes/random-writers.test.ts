@@ -8,7 +8,7 @@ import { createRandom, createRandomLake, writeRandomly } from '../compaction/ran
 import { TABLE } from '../memory-table.ts'
 import { Workshop } from '../real-lake.ts'
 
-const CASES = Number(process.env['DELETES_CASES'] ?? runs(120, 15))
+const CASES = Number(process.env['DELETES_CASES'] ?? runs(120, 8))
 const SEED = Number(process.env['DELETES_SEED'] ?? 41_000)
 
 let shop: Workshop
