@@ -15,8 +15,12 @@ import { fromSqliteRow, toSqlite } from './sqlite-values.ts'
 
 export const BUSY_TIMEOUT_MS = 5000
 export const MAX_CACHED_STATEMENTS = 500
-/** For every connection; the journal mode belongs to the file and is set separately. */
-export const CONNECTION_PRAGMAS = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma foreign_keys = on; pragma synchronous = full`
+/**
+ * For every connection; the journal mode belongs to the file and is set separately. Temporary tables stay in memory, because a
+ * read-only root has no folder for their files.
+ */
+export const CONNECTION_PRAGMAS = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma foreign_keys = on;
+  pragma synchronous = full; pragma temp_store = memory`
 
 /** An open database, as its library provides it. */
 export interface OpenSqlite {
