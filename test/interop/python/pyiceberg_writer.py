@@ -10,7 +10,7 @@ import time
 
 import pyarrow as pa
 from house import catalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 
 
 def append(house, name, rows):
@@ -19,7 +19,8 @@ def append(house, name, rows):
         try:
             table.append(rows)
             return len(table.metadata.snapshots)
-        except (CommitFailedException, OSError) as error:
+        # ValidationException: it lost against another commit, and an expiry removed the snapshot that it began with
+        except (CommitFailedException, ValidationException, OSError) as error:
             last = error
             time.sleep(0.01 * (attempt + 1))
     raise last
