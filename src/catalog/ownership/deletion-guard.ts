@@ -7,7 +7,7 @@ import { formatIdentifier } from '../table-identifier.ts'
 import { type Footprint, footprintOf, overlapOf } from './footprint.ts'
 import { type Neighbour, neighboursOf, unknownTable } from './neighbours.ts'
 import { referencesOf } from './references.ts'
-import { areCommitted, mayBeStaged } from './staged-rows.ts'
+import { areCommitted, stagedPrefix } from './staged-rows.ts'
 
 /** Why a file must stay. */
 export type KeptReason =
@@ -173,9 +173,10 @@ class Judge {
     if (!folders.some((folder) => isInside(place, folder))) return keep(otherwise, null)
     const user = this.#files.get(place)
     if (user !== undefined) return keep('used_by_other_table', user)
-    const sink = this.#sinkOf(location)
+    const prefix = stagedPrefix(location.slice(location.lastIndexOf('/') + 1))
+    const sink = prefix === undefined ? undefined : this.#staged.get(prefix)
     if (sink !== undefined) return keep('used_by_other_table', sink)
-    if (this.#mayStage !== undefined && mayBeStaged(nameIn(location))) return keep('may_be_needed', this.#mayStage)
+    if (prefix !== undefined && this.#mayStage !== undefined) return keep('may_be_needed', this.#mayStage)
     this.#free.set(place, [...(this.#free.get(place) ?? []), location])
   }
 
@@ -208,14 +209,6 @@ class Judge {
     }
   }
 
-  /** The table with a batch that diverts the rows of a file. */
-  #sinkOf(location: string): string | undefined {
-    if (this.#staged.size === 0) return undefined
-    const name = nameIn(location)
-    for (const [prefix, table] of this.#staged) if (name.startsWith(prefix)) return table
-    return undefined
-  }
-
   /** The table that has a file in one of its folders. */
   #ownerOf(place: string): string | undefined {
     const parent = parentPlace(place)
@@ -225,8 +218,4 @@ class Judge {
     }
     return this.#ownerOfFolder.get(parent)
   }
-}
-
-function nameIn(location: string): string {
-  return location.slice(location.lastIndexOf('/') + 1)
 }

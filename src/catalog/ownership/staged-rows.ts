@@ -62,7 +62,7 @@ export function stagedFilesIn({ properties }: Pick<TableMetadata, 'properties'>)
       const json = asObject(parseJson(text), property)
       const batchId = requireCount(json, 'batch_id', property)
       for (const staged of optionalArray(json, 'diverting', property) ?? []) {
-        const namePrefix = namePrefixOf(stagedFromJson(staged).manifest)
+        const namePrefix = stagedPrefix(stagedFromJson(staged).manifest)
         const own = `${PROGRESS_PREFIX}${property.slice(prefix.length)}`
         if (namePrefix !== undefined) found.push({ property: own, batchId, namePrefix })
       }
@@ -83,15 +83,12 @@ export function areCommitted({ properties }: Pick<TableMetadata, 'properties'>, 
   }
 }
 
-const MANIFEST = /^(.+-\d+-[0-9a-f]{8}-)\d+-diverted\.avro$/
-const STAGED_NAME = /-\d+-[0-9a-f]{8}-(?:\d+-diverted\.avro|d\d+-\d+\.parquet)$/
+const STAGED_NAME = /^(.+-\d+-[0-9a-f]{8}-)(?:\d+-diverted\.avro|d\d+-\d+\.parquet)$/
 
-/** The part of the name that all files of a batch begin with: pipeline, batch and attempt. */
-function namePrefixOf(manifest: string): string | undefined {
-  return MANIFEST.exec(manifest)?.[1]
-}
-
-/** Whether a file may have diverted rows of some batch, by its name. */
-export function mayBeStaged(fileName: string): boolean {
-  return STAGED_NAME.test(fileName)
+/**
+ * The part of the name that all files with diverted rows of a batch begin with: pipeline, batch and attempt. Undefined for a
+ * file that has no such rows.
+ */
+export function stagedPrefix(fileName: string): string | undefined {
+  return STAGED_NAME.exec(fileName)?.[1]
 }
