@@ -2,10 +2,8 @@ import { afterEach, afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../src/catalog/commit-table.ts'
 import { deleteRow, numbered, openLab, orphansOf, type StreamLab } from '../streaming/support.ts'
 import { FakeAzure } from '../support/network/fake-azure.ts'
-import type { StoreFault } from '../support/network/store-answers.ts'
+import { stormyFaults } from '../support/network/store-answers.ts'
 import { setProperty } from './support-files.ts'
-
-const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 
 describe('a warehouse in Azure Data Lake Storage', { timeout: 300_000 }, () => {
   let store: FakeAzure
@@ -42,15 +40,6 @@ describe('a warehouse in Azure Data Lake Storage', { timeout: 300_000 }, () => {
     lab.service.call('PUT', '/api/config', {
       body: { ...settings, ...change, extra_props: { ...settings.extra_props, ...properties } },
     })
-
-  /** One in this many requests fails, in every way in turn. */
-  function stormy(oneIn: number): void {
-    let count = 0
-    store.fault = () => {
-      count += 1
-      return count % oneIn === 0 ? PASSING[(count / oneIn) % PASSING.length] : undefined
-    }
-  }
 
   it('is shown with its account and without its key', async () => {
     const { body } = await lab.service.get('/api/config')
@@ -142,7 +131,7 @@ describe('a warehouse in Azure Data Lake Storage', { timeout: 300_000 }, () => {
 
   it('keeps every commit of concurrent writers while requests fail', async () => {
     const table = await lab.createTable('s.shared', [['id', 'long']])
-    stormy(5)
+    store.fault = stormyFaults(5)
     const retries = { count: 1000, minWaitMs: 1, maxWaitMs: 20 }
     const names = Array.from({ length: 12 }, (_, n) => `writer-${n}`)
     await Promise.all(
@@ -158,7 +147,7 @@ describe('a warehouse in Azure Data Lake Storage', { timeout: 300_000 }, () => {
       ['name', 'string'],
     ])
     for (let file = 0; file < 4; file += 1) await lab.append('s.busy', numbered(file * 10, file * 10 + 10))
-    stormy(7)
+    store.fault = stormyFaults(7)
     const [compacted] = await Promise.all([
       lab.service.post('/api/compact', { table: 's.busy', min_input_files: 2 }),
       lab.append('s.busy', numbered(40, 50)),

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
 import { FakeS3 } from '../support/network/fake-s3.ts'
-import type { StoreFault } from '../support/network/store-answers.ts'
+import { stormyFaults } from '../support/network/store-answers.ts'
 import { sleep } from '../support/waiting.ts'
 import { LONG, runs } from '../support/effort.ts'
 
-const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
 
 describe('a warehouse in an object store', { timeout: 300_000 }, () => {
@@ -43,15 +42,6 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
     lab.service.call('PUT', '/api/config', {
       body: { ...settings, ...change, extra_props: { ...settings.extra_props, ...properties } },
     })
-
-  /** One in this many requests fails, in every way in turn. */
-  function stormy(oneIn: number): void {
-    let count = 0
-    store.fault = () => {
-      count += 1
-      return count % oneIn === 0 ? PASSING[(count / oneIn) % PASSING.length] : undefined
-    }
-  }
 
   /** The store applies this many more requests, does not confirm the last one, and then is unavailable. */
   function outageAfter(requests: number): void {
@@ -157,7 +147,7 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
       for (let file = 0; file < 6; file += 1) await lab.append('s.events', numbered(next, (next += 10)))
       await deleteRow(lab, 's.events', next - 1)
       const before = await lab.rows('s.events')
-      if (round % 2 === 0) stormy(3 + round)
+      if (round % 2 === 0) store.fault = stormyFaults(3 + round)
       else outageAfter(round ** 2 * 3)
       const operations: [string, object][] = [
         ['compact', { min_input_files: 2 }],
@@ -190,7 +180,7 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
     })
     expect(started.status, JSON.stringify(started.body)).toBe(200)
     for (let round = 1; round <= ROUNDS; round += 1) {
-      stormy(4 + round)
+      store.fault = stormyFaults(4 + round)
       await sleep(200)
       store.fault = undefined
       await lab.append('s.source', numbered(round * 100, round * 100 + 100))

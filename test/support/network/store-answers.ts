@@ -49,3 +49,15 @@ export function unescapeXml(text: string): string {
 export function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
+
+/** Faults that pass when a request is sent again. */
+const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
+
+/** The faults of a store where one in so many requests fails, in every way in turn. */
+export function stormyFaults(oneIn: number): () => StoreFault | undefined {
+  let count = 0
+  return () => {
+    count += 1
+    return count % oneIn === 0 ? PASSING[(count / oneIn) % PASSING.length] : undefined
+  }
+}
