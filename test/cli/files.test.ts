@@ -334,8 +334,8 @@ describe('files that describe objects', { timeout: 180_000 }, () => {
   it('a link to a missing file, a missing folder and a folder without files are errors', async () => {
     expect((await plan()).err).toBe(`lockhouse: ${folder} has no YAML or JSON files\n`)
     await symlink('gone', join(folder, 'gone.yaml'))
-    expect((await plan()).err).toBe('lockhouse: there is no file or folder gone.yaml\n')
-    expect((await run('diff', 'missing')).err).toBe('lockhouse: there is no file or folder missing\n')
+    expect((await plan()).err).toBe('lockhouse: file or folder gone.yaml does not exist\n')
+    expect((await run('diff', 'missing')).err).toBe('lockhouse: file or folder missing does not exist\n')
   })
 
   function policyJson(name: string): string {
