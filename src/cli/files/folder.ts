@@ -58,6 +58,8 @@ function attempt<T>(name: string, read: () => T): T {
   } catch (error) {
     const { code } = error as { readonly code?: string }
     if (code === undefined) throw error
-    throw new CommandError(code === 'ENOENT' ? `file or folder ${name} does not exist` : `${name} cannot be read: ${code}`)
+    throw new CommandError(
+      code === 'ENOENT' ? `file or folder ${name} does not exist` : `${name} cannot be read: ${code}`,
+    )
   }
 }
