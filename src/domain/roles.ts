@@ -16,6 +16,8 @@ export interface SignedInUser {
   readonly user: string
   readonly role: Role
   readonly via: (typeof SIGN_INS)[number]
+  /** The user's groups at the identity provider; undefined when the sign-in has no groups. */
+  readonly groups?: readonly string[]
 }
 
 /** A part of the service that acts by itself, such as a policy, which is named as `user`. */
