@@ -48,6 +48,7 @@ const DARK: MantineColorsTuple = [
 ]
 
 const TITLE = { title: { fontWeight: 600, fontSize: '1rem' } } as const
+const CLOSE = { closeButtonProps: { 'aria-label': common.close } } as const
 const COMPACT = { defaultProps: { size: 'xs' } } as const
 
 /** The text on the accent follows the scheme: white on the dark shade of light pages, dark on the light one of dark pages. */
@@ -100,11 +101,11 @@ export const theme = createTheme({
     SegmentedControl: COMPACT,
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true }, styles: TITLE },
-    Drawer: { styles: TITLE },
+    Modal: { defaultProps: { centered: true, ...CLOSE }, styles: TITLE },
+    Drawer: { defaultProps: CLOSE, styles: TITLE },
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Portal: { defaultProps: { target: '#overlays' } },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': common.close } } },
+    Notification: { defaultProps: CLOSE },
   },
 })
 

@@ -1,8 +1,8 @@
 import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { common } from '../strings/everywhere/common.ts'
-import { Notice } from './status/notice.tsx'
-import { errorText } from './status/states.tsx'
+import type { ActionState } from '../api/use-action.ts'
+import { ErrorNotice } from './status/error-notice.tsx'
 import { visibleText } from '../../../src/lib/visible-text.ts'
 
 export interface ConfirmDialogProps {
@@ -15,9 +15,10 @@ export interface ConfirmDialogProps {
   /** Label of the button that closes the dialog without a change; default: Cancel. */
   readonly cancelLabel?: string
   readonly onConfirm: () => void
+  /** The request that the confirmation sends. It is forgotten when the dialog closes. */
+  readonly action?: ActionState
   readonly destructive?: boolean
-  readonly busy?: boolean
-  /** Why the last try failed. */
+  /** Why the consequences are not known. */
   readonly error?: unknown
   /** The word that must be typed before it can be confirmed. */
   readonly typeToConfirm?: { readonly word: string; readonly label: string }
@@ -28,17 +29,15 @@ export interface ConfirmDialogProps {
 
 /** A confirmation dialog that lists the consequences of an action. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { opened, onClose, title, busy = false } = props
+  const { opened, onClose, title, action } = props
+  const isBusy = action?.isPending ?? false
+  const close = (): void => {
+    action?.reset()
+    onClose()
+  }
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={title}
-      closeButtonProps={{ 'aria-label': common.close }}
-      closeOnClickOutside={!busy}
-      closeOnEscape={!busy}
-    >
-      <ConfirmBody {...props} />
+    <Modal opened={opened} onClose={close} title={title} closeOnClickOutside={!isBusy} closeOnEscape={!isBusy}>
+      <ConfirmBody {...props} onClose={close} />
     </Modal>
   )
 }
@@ -56,9 +55,10 @@ function ConfirmBody(props: ConfirmDialogProps) {
     onConfirm,
     onClose,
     destructive = false,
-    busy = false,
+    action,
   } = props
   const { error, typeToConfirm, confirmDisabled = false, children } = props
+  const isBusy = action?.isPending ?? false
   const [typed, setTyped] = useState('')
   const ready = !confirmDisabled && isConfirmed(typed, typeToConfirm?.word)
   return (
@@ -66,7 +66,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
       onSubmit={(event) => {
         event.preventDefault()
         event.stopPropagation() // a form around the dialog gets the event too, although the dialog is drawn elsewhere
-        if (ready && !busy) onConfirm()
+        if (ready && !isBusy) onConfirm()
       }}
     >
       <Stack gap="sm">
@@ -82,12 +82,12 @@ function ConfirmBody(props: ConfirmDialogProps) {
             data-autofocus
           />
         )}
-        {error !== undefined && error !== null && <Notice tone="bad">{errorText(error)}</Notice>}
+        <ErrorNotice error={action?.error ?? error} />
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={busy}>
+          <Button variant="default" onClick={onClose} disabled={isBusy}>
             {cancelLabel}
           </Button>
-          <Button type="submit" disabled={!ready} loading={busy} {...(destructive ? { color: 'red.8' } : {})}>
+          <Button type="submit" disabled={!ready} loading={isBusy} {...(destructive ? { color: 'red.8' } : {})}>
             {confirmLabel}
           </Button>
         </Group>

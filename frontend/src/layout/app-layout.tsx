@@ -67,13 +67,7 @@ function Frame({ entries, palette: Palette }: AppLayoutProps) {
         <NavList entries={entries} />
         <UserMenu />
       </nav>
-      <Drawer
-        opened={drawer}
-        onClose={drawerState.close}
-        size={260}
-        title={common.product}
-        closeButtonProps={{ 'aria-label': common.close }}
-      >
+      <Drawer opened={drawer} onClose={drawerState.close} size={260} title={common.product}>
         <nav aria-label={shell.navigation}>
           <CatalogName onNavigate={drawerState.close} />
           <NavList entries={entries} onNavigate={drawerState.close} />

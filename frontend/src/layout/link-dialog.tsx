@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type LinkOutcome, signIn } from '../api/session.ts'
 import type { WhoAmI } from '../api/types.ts'
+import { useAction } from '../api/use-action.ts'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { roleName, signIn as strings } from '../strings/everywhere/shell.ts'
 
@@ -11,10 +11,10 @@ const words = strings.switch
 export function LinkDialog({ link }: { readonly link: Extract<LinkOutcome, { kind: 'ask' }> }) {
   const { current, offered, token } = link
   const [opened, setOpened] = useState(true)
-  const replace = useMutation({
-    mutationFn: () => signIn(token),
+  const replace = useAction({
+    send: () => signIn(token),
     // nothing that was read or typed in the old session stays
-    onSuccess: () => location.reload(),
+    onDone: () => location.reload(),
   })
   return (
     <ConfirmDialog
@@ -25,8 +25,7 @@ export function LinkDialog({ link }: { readonly link: Extract<LinkOutcome, { kin
       cancelLabel={words.stay(current.user)}
       confirmLabel={words.go(offered.user)}
       onConfirm={() => replace.mutate()}
-      busy={replace.isPending || replace.isSuccess}
-      error={replace.error}
+      action={{ ...replace, isPending: replace.isPending || replace.isSuccess }}
     />
   )
 }

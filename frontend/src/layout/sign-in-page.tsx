@@ -1,10 +1,10 @@
 import { Button, PasswordInput, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
-import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { signIn } from '../api/session.ts'
+import { useAction } from '../api/use-action.ts'
 import { LogoMark } from '../components/logo.tsx'
 import { Notice } from '../components/status/notice.tsx'
 import { errorText } from '../components/status/states.tsx'
@@ -22,9 +22,9 @@ export function SignInPage() {
   const router = useRouter()
   const [token, setToken] = useState('')
   const [missing, setMissing] = useState(false)
-  const enter = useMutation({
-    mutationFn: signIn,
-    onSuccess: () => router.history.push(serviceAddress(innerPath(next))),
+  const enter = useAction({
+    send: signIn,
+    onDone: () => router.history.push(serviceAddress(innerPath(next))),
   })
   useDocumentTitle(`${words.title} · ${common.product}`)
   return (

@@ -1,7 +1,6 @@
 import { Menu, Modal, Select } from '@mantine/core'
 import { useMemo } from 'react'
 import { CheckIcon } from '../components/icons.tsx'
-import { common } from '../strings/everywhere/common.ts'
 import { shell } from '../strings/everywhere/shell.ts'
 import { changeTimeSettings, useTimeSettings, useZone } from '../time/time-settings.ts'
 import { localZone } from '../time/zone.ts'
@@ -53,7 +52,7 @@ export function ZoneDialog({ opened, onClose }: ZoneDialogProps) {
   const zone = useZone()
   const zones = useMemo(() => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), zone])], [zone])
   return (
-    <Modal opened={opened} onClose={onClose} title={shell.timeZone} closeButtonProps={{ 'aria-label': common.close }}>
+    <Modal opened={opened} onClose={onClose} title={shell.timeZone}>
       <Select
         label={shell.timeZone}
         data={zones}

@@ -1,8 +1,8 @@
 import { Menu, useMantineColorScheme, VisuallyHidden } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { signOut, useMe } from '../api/session.ts'
+import { useAction } from '../api/use-action.ts'
 import { CheckIcon, UserIcon } from '../components/icons.tsx'
 import { shell } from '../strings/everywhere/shell.ts'
 import { SCHEMES } from './color-schemes.ts'
@@ -14,9 +14,9 @@ export function UserMenu() {
   const me = useMe()
   const router = useRouter()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
-  const leave = useMutation({
-    mutationFn: signOut,
-    onSuccess: () => router.navigate({ to: '/sign-in', search: { next: undefined, why: undefined } }),
+  const leave = useAction({
+    send: signOut,
+    onDone: () => router.navigate({ to: '/sign-in', search: { next: undefined, why: undefined } }),
   })
   const [isChoosingZone, zoneDialog] = useDisclosure(false)
   if (me === undefined) return null

@@ -34,7 +34,6 @@ export function ChangeManyDialog<Row extends NamedRow>(props: ChangeManyProps<Ro
       onClose={() => onClose(applied)}
       size="36rem"
       title={title}
-      closeButtonProps={{ 'aria-label': common.close }}
       closeOnClickOutside={false}
       closeOnEscape={!isBusy}
       withCloseButton={!isBusy}

@@ -1,11 +1,9 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
-import { tablesQuery } from '../../api/tables.ts'
 import type { GraphValidation } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { sinkTableStrings as words } from '../../strings/pipelines/sink-table.ts'
 import { ConfirmDialog } from '../confirm-dialog.tsx'
 import classes from './sink-table.module.css'
@@ -64,15 +62,14 @@ interface CreateButtonProps extends Pick<CreateSinkProps, 'place' | 'onMade'> {
 function CreateButton({ place, tables, onMade }: CreateButtonProps) {
   const names = tables.map(({ table }) => table)
   const [isAsking, setAsking] = useState(false)
-  const client = useQueryClient()
   const { environment } = place
-  const make = useMutation({
-    mutationFn: () => api.post(`${versionPathOf(place)}/sink-table`, {}, { query: { environment } }),
-    onSuccess: () => {
-      notifications.show({ message: words.done(names) })
+  const make = useAction({
+    send: () => api.post(`${versionPathOf(place)}/sink-table`, {}, { query: { environment } }),
+    changes: ['tables'],
+    said: words.done(names),
+    onDone: () => {
       setAsking(false)
       onMade()
-      return client.invalidateQueries({ queryKey: tablesQuery.queryKey })
     },
   })
   return (
@@ -86,8 +83,7 @@ function CreateButton({ place, tables, onMade }: CreateButtonProps) {
         title={words.title(names)}
         consequences={words.consequences}
         confirmLabel={words.action(names.length)}
-        busy={make.isPending}
-        error={make.error}
+        action={make}
         onConfirm={() => make.mutate()}
       >
         {tables.map(({ table, columns }) => (

@@ -1,10 +1,10 @@
 import { Button, Group, Progress } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { api } from '../../api/client.ts'
 import { readEventStream } from '../../api/event-stream.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { operations as words } from '../../strings/everywhere/common.ts'
 import classes from './operation-progress.module.css'
 import { ErrorState, errorText } from './states.tsx'
@@ -98,8 +98,8 @@ function Elapsed({ since, running }: { readonly since: string | undefined; reado
 
 function CancelButton({ operationId }: { readonly operationId: string }) {
   const canCancel = useCan('DataEngineer')
-  const cancel = useMutation({
-    mutationFn: () => api.del<Operation>(`/api/operations/${encodeURIComponent(operationId)}`),
+  const cancel = useAction({
+    send: () => api.del<Operation>(`/api/operations/${encodeURIComponent(operationId)}`),
   })
   if (!canCancel) return null
   return (

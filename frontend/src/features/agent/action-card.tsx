@@ -1,13 +1,15 @@
 import { Button, Group } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLiveEvents } from '../../api/live-events.ts'
+import { queryClient } from '../../api/query-client.ts'
 import type { AgentAction, PendingAction } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
+import { ErrorNotice } from '../../components/status/error-notice.tsx'
 import { Notice } from '../../components/status/notice.tsx'
 import { CodeBlock } from '../../components/text/code-block.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
 import { RelativeTime, useNow } from '../../time/relative-time.tsx'
-import { errorText } from '../../components/status/states.tsx'
 import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import { formatFigure } from '../operations/format-figure.ts'
@@ -31,10 +33,9 @@ const TONES: Readonly<Record<ActionState, StatusTone>> = {
 
 /** A proposed change of the agent: the exact request, and its effect according to the service. */
 export function ActionCard({ action }: { readonly action: PendingAction }) {
-  const client = useQueryClient()
   const { queryKey } = actionQuery(action.id)
   useLiveEvents('agent_action.', ({ object_id: id }) => {
-    if (id === action.id) void client.invalidateQueries({ queryKey })
+    if (id === action.id) void queryClient.invalidateQueries({ queryKey })
   })
   const now = useNow()
   const known = useQuery(actionQuery(action.id)).data
@@ -97,24 +98,19 @@ function Plan({ plan }: { readonly plan: unknown }) {
 }
 
 function Decision({ action }: { readonly action: PendingAction }) {
-  const client = useQueryClient()
   const { queryKey } = actionQuery(action.id)
   const options = {
-    onSuccess: (decided: AgentAction) => client.setQueryData(queryKey, decided),
-    onError: () => client.invalidateQueries({ queryKey }),
+    onDone: (decided: AgentAction) => queryClient.setQueryData(queryKey, decided),
+    onError: () => void queryClient.invalidateQueries({ queryKey }),
   }
-  const confirm = useMutation({ mutationFn: () => confirmAction(action.id), ...options })
-  const dismiss = useMutation({ mutationFn: () => dismissAction(action.id), ...options })
+  const confirm = useAction({ send: () => confirmAction(action.id), ...options })
+  const dismiss = useAction({ send: () => dismissAction(action.id), ...options })
   const consequence = strings.consequences[action.tool]
   const isBusy = confirm.isPending || dismiss.isPending
   const error = confirm.error ?? dismiss.error
   return (
     <>
-      {error ? (
-        <Notice tone="bad" role="alert">
-          {errorText(error)}
-        </Notice>
-      ) : undefined}
+      <ErrorNotice error={error} />
       {consequence === undefined ? undefined : <p className={classes.consequence}>{consequence}</p>}
       <Group gap="xs">
         <Button

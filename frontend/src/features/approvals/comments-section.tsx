@@ -1,7 +1,9 @@
 import { Button, Text, Textarea, Title } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { queryClient } from '../../api/query-client.ts'
 import type { Comment } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { ErrorState, errorText, Loading } from '../../components/status/states.tsx'
 import { useFieldShortcuts } from '../../components/shortcuts/use-shortcuts.ts'
@@ -56,13 +58,12 @@ function CommentList({ comments }: { readonly comments: readonly Comment[] }) {
 }
 
 function CommentForm({ requestId }: { readonly requestId: string }) {
-  const client = useQueryClient()
   const [text, setText] = useState('')
-  const send = useMutation({
-    mutationFn: (comment: string) => addComment(requestId, comment),
-    onSuccess: (added) => {
+  const send = useAction({
+    send: (comment: string) => addComment(requestId, comment),
+    onDone: (added) => {
       setText('')
-      client.setQueryData(commentsQuery(requestId).queryKey, (known) => {
+      queryClient.setQueryData(commentsQuery(requestId).queryKey, (known) => {
         return known?.some(({ id }) => id === added.id) ? known : [...(known ?? []), added]
       })
     },

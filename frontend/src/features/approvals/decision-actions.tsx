@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan, useMe } from '../../api/session.ts'
+import { useAction } from '../../api/use-action.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
 import { decide, type Decision } from './api.ts'
 import { DecisionDialog } from './decision-dialogs.tsx'
@@ -25,21 +25,20 @@ interface DecisionActionsProps {
 
 /** What the reader may do with an open request. */
 export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) {
-  const client = useQueryClient()
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')
   const [kind, setKind] = useState<Decision['kind']>()
   const [seenTag, setSeenTag] = useState(tag) // the state when the dialog was opened; live updates do not change it
-  const work = useMutation({
-    mutationFn: (decision: Decision) => decide(view.id, decision, seenTag),
-    onSuccess: () => setKind(undefined),
+  const work = useAction({
+    send: (decision: Decision) => decide(view.id, decision, seenTag),
+    changes: ['approvals'],
+    onDone: () => setKind(undefined),
     onError: (error) => {
       const known = knownProblem(error)
       if (known === undefined) return
       onProblem(known)
       setKind(undefined)
     },
-    onSettled: () => client.invalidateQueries({ queryKey: ['approvals'] }),
   })
   const open = (next: Decision['kind']): void => {
     work.reset()
@@ -68,8 +67,7 @@ export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) 
       <DecisionDialog
         view={view}
         kind={kind}
-        isBusy={work.isPending}
-        error={work.error}
+        action={work}
         onClose={() => setKind(undefined)}
         onDecide={(decision) => work.mutate(decision)}
       />

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { ActionState } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { NoteField } from '../../components/form/note-field.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
@@ -9,15 +10,14 @@ interface DecisionDialogProps {
   readonly view: RequestView
   /** Undefined: no dialog is open. */
   readonly kind: Decision['kind'] | undefined
-  readonly isBusy: boolean
-  readonly error: unknown
+  readonly action: ActionState
   readonly onClose: () => void
   readonly onDecide: (decision: Decision) => void
 }
 
 /** The confirmation dialog of a decision, with its consequences. */
-export function DecisionDialog({ view, kind, isBusy, error, onClose, onDecide }: DecisionDialogProps) {
-  const common = { view, busy: isBusy, error, onClose, onDecide }
+export function DecisionDialog({ view, kind, action, onClose, onDecide }: DecisionDialogProps) {
+  const common = { view, action, onClose, onDecide }
   return (
     <>
       <ApproveDialog {...common} opened={kind === 'approve'} />
@@ -31,8 +31,7 @@ export function DecisionDialog({ view, kind, isBusy, error, onClose, onDecide }:
 interface OneDialogProps {
   readonly view: RequestView
   readonly opened: boolean
-  readonly busy: boolean
-  readonly error: unknown
+  readonly action: ActionState
   readonly onClose: () => void
   readonly onDecide: (decision: Decision) => void
 }

@@ -1,8 +1,9 @@
-import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { DeployCheckpoint, DeploymentAction } from '../../../../src/domain/deployments.ts'
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { Deployment, DeploymentAnswer, DeploymentHistory, IntoBranch, StartFrom } from '../../api/types.ts'
 
 const KEY = ['deployments'] as const
@@ -91,20 +92,11 @@ export function overrideWindow(
   return api.post(`/api/pipeline-defs/${encodeURIComponent(id)}/override-window`, body)
 }
 
-/**
- * Reads deployments and their history again. A preview is not asked for again: after its change it is refused, and each
- * refusal is an entry of the audit log.
- */
-export function refreshDeployments(client: QueryClient): Promise<void> {
-  return client.invalidateQueries({ queryKey: KEY, predicate: ({ queryKey: [, what] }) => what !== 'plan' })
-}
-
 /** Updates deployments on the page when they change. */
 export function useLiveDeployments(): void {
-  const client = useQueryClient()
-  const refresh = (): void => void refreshDeployments(client)
-  useLiveEvents('deployment.', refresh)
-  useLiveEvents('environment.', refresh)
-  useLiveEvents('version.', refresh)
-  useLiveEvents('approval.approved', refresh)
+  const renew = (): void => void refresh('deployments')
+  useLiveEvents('deployment.', renew)
+  useLiveEvents('environment.', renew)
+  useLiveEvents('version.', renew)
+  useLiveEvents('approval.approved', renew)
 }

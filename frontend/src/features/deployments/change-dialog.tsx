@@ -1,17 +1,18 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { DeploymentAnswer, IntoBranch, StartFrom } from '../../api/types.ts'
 import { hasCode } from '../../api/api-error.ts'
+import { useAction } from '../../api/use-action.ts'
 import { NO_START_CHOICE, requestedBranch, requestedStart } from '../../components/start-from/start-choice.ts'
 import { StartFromFields } from '../../components/start-from/start-from-fields.tsx'
 import { Notice } from '../../components/status/notice.tsx'
-import { errorText, Loading } from '../../components/status/states.tsx'
+import { ErrorNotice } from '../../components/status/error-notice.tsx'
+import { Loading } from '../../components/status/states.tsx'
 import { common } from '../../strings/everywhere/common.ts'
 import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
-import { applyChange, type Basis, type DeploymentChange, planQuery, refreshDeployments } from './api.ts'
+import { applyChange, type Basis, type DeploymentChange, planQuery } from './api.ts'
 import { PlanView } from './plan-view.tsx'
 import { type RowsChoice, RowsOfSink } from './rows-of-sink.tsx'
 
@@ -26,7 +27,6 @@ interface ChangeDialogProps {
 
 /** Previews a change of a deployment, and carries it out when it is confirmed. */
 export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: ChangeDialogProps) {
-  const client = useQueryClient()
   const [checkpoint, setCheckpoint] = useState<RowsChoice>()
   const [choice, setChoice] = useState(NO_START_CHOICE)
   const [settled] = useDebouncedValue(choice, TYPING_MS)
@@ -35,13 +35,11 @@ export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: C
   const isReady = from !== 'incomplete' && settled === choice
   const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined && isReady })
   const isCancelled = isWaiting && rolloutId !== undefined
-  const { mutate, isPending, error, reset } = useMutation({
-    mutationFn: (basis: Basis) => applyChange(change, basis),
-    onSuccess: () => {
-      void refreshDeployments(client)
-      notifications.show({ message: isCancelled ? words.cancelled : words.begun[change.action] })
-      onClose()
-    },
+  const { mutate, isPending, error, reset } = useAction({
+    send: (basis: Basis) => applyChange(change, basis),
+    changes: ['deployments'],
+    said: isCancelled ? words.cancelled : words.begun[change.action],
+    onDone: onClose,
   })
   const again = (): void => {
     reset()
@@ -53,13 +51,7 @@ export function ChangeDialog({ change: asked, rolloutId, isWaiting, onClose }: C
     !isReady || preview.isFetching || hasCode(error, 'PLAN_STALE') ? undefined : preview.data?.plan_id,
   )
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="lg"
-      title={words.title(action, change.environment)}
-      closeButtonProps={{ 'aria-label': common.close }}
-    >
+    <Modal opened onClose={onClose} size="lg" title={words.title(action, change.environment)}>
       <Stack gap="sm">
         <EndedRollout rolloutId={rolloutId} isCancelled={isCancelled} />
         {isReady && <Preview preview={preview} change={change} onChoose={setCheckpoint} />}
@@ -124,7 +116,7 @@ function Preview({ preview, change, onChoose }: PreviewProps) {
   const rows = action === 'deploy' && from === undefined ? plan?.known_rows : undefined
   return (
     <>
-      {error && <Notice tone="bad">{errorText(error)}</Notice>}
+      <ErrorNotice error={error} />
       {plan && (
         <PlanView
           plan={plan}
@@ -145,7 +137,7 @@ function basisOf(rolloutId: string | undefined, planId: string | undefined): Bas
 
 function Failure({ error, onAgain }: { readonly error: unknown; readonly onAgain: () => void }) {
   if (error === null) return undefined
-  if (!hasCode(error, 'PLAN_STALE')) return <Notice tone="bad">{errorText(error)}</Notice>
+  if (!hasCode(error, 'PLAN_STALE')) return <ErrorNotice error={error} />
   return (
     <Notice tone="warn">
       {words.stale}{' '}

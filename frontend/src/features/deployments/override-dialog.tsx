@@ -1,11 +1,10 @@
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Deployment } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { NoteField } from '../../components/form/note-field.tsx'
 import { deploymentPlanStrings, deploymentStrings } from '../../strings/deployments.ts'
-import { overrideWindow, refreshDeployments } from './api.ts'
+import { overrideWindow } from './api.ts'
 
 const words = deploymentStrings.override
 
@@ -17,15 +16,12 @@ interface OverrideDialogProps {
 
 /** Asks for the reason to begin a rollout before its window opens. */
 export function OverrideDialog({ deployment, onClose }: OverrideDialogProps) {
-  const client = useQueryClient()
   const [reason, setReason] = useState('')
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: () => overrideWindow(deployment, reason),
-    onSuccess: () => {
-      notifications.show({ message: deploymentPlanStrings.begun.deploy })
-      onClose()
-    },
-    onSettled: () => refreshDeployments(client),
+  const override = useAction({
+    send: () => overrideWindow(deployment, reason),
+    changes: ['deployments'],
+    said: deploymentPlanStrings.begun.deploy,
+    onDone: onClose,
   })
   return (
     <ConfirmDialog
@@ -35,9 +31,8 @@ export function OverrideDialog({ deployment, onClose }: OverrideDialogProps) {
       consequences={[words.text]}
       confirmLabel={words.confirm}
       confirmDisabled={reason.trim() === ''}
-      busy={isPending}
-      error={error}
-      onConfirm={() => mutate()}
+      action={override}
+      onConfirm={() => override.mutate()}
     >
       <NoteField label={words.reason} help={words.reasonHelp} value={reason} onChange={setReason} isRequired />
     </ConfirmDialog>

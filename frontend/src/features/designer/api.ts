@@ -1,9 +1,11 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { RunEnvironment, Transition } from '../../../../src/domain/environments.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
-import { boardQuery, versionQuery } from '../../api/definitions.ts'
+import { versionQuery } from '../../api/definitions.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { refresh } from '../../api/refresh.ts'
 import type {
   ApprovalRequest,
   CreatedDefinition,
@@ -55,15 +57,13 @@ export function validate({ graph, saved, environment }: ValidationRequest): Prom
 }
 
 /** Makes a definition with an empty first version. */
-export function useCreateDefinition() {
-  return useDefinitionsMutation((given: { readonly name: string; readonly description: string }) =>
-    api.post<CreatedDefinition>(BASE, given),
-  )
+export function createDefinition(given: Naming): Promise<CreatedDefinition> {
+  return api.post(BASE, given)
 }
 
 /** Makes a definition from an exported document. */
-export function useImportDefinition() {
-  return useDefinitionsMutation((document: object) => api.post<CreatedDefinition>(`${BASE}/import`, document))
+export function importDefinition(document: object): Promise<CreatedDefinition> {
+  return api.post(`${BASE}/import`, document)
 }
 
 /** Name and description of a definition. */
@@ -88,11 +88,7 @@ export class RenamedMeanwhile extends Error {
 }
 
 /** Changes name and description; throws {@link RenamedMeanwhile} when they are no longer what was seen. */
-export function useRename(id: string) {
-  return useDefinitionsMutation((renaming: Renaming) => rename(id, renaming))
-}
-
-async function rename(id: string, { seen, given }: Renaming): Promise<Definition> {
+export async function renameDefinition(id: string, { seen, given }: Renaming): Promise<Definition> {
   const { body: now, headers } = await api.send<Definition>('GET', pathOf(id))
   if (now.name !== seen.name || now.description !== seen.description) throw new RenamedMeanwhile(now)
   const tag = headers.get('ETag')
@@ -100,38 +96,27 @@ async function rename(id: string, { seen, given }: Renaming): Promise<Definition
     return await api.put(pathOf(id), given, tag === null ? {} : { headers: { 'If-Match': tag } })
   } catch (error) {
     // A newly saved version also changes the tag: only a changed name or description is a conflict.
-    if (hasCode(error, 'PRECONDITION_FAILED')) return rename(id, { seen, given })
+    if (hasCode(error, 'PRECONDITION_FAILED')) return renameDefinition(id, { seen, given })
     throw error
   }
 }
 
 /** Removes a definition with all that belongs to it. */
-export function useDeleteDefinition(id: string) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: () => api.del(pathOf(id)),
-    onSuccess: () => client.invalidateQueries({ queryKey: boardQuery.queryKey }),
-  })
+export function deleteDefinition(id: string): Promise<unknown> {
+  return api.del(pathOf(id))
 }
 
 /** Makes the next version. */
-export function useSaveVersion(definitionId: string) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: (graph: Graph) => api.post<Version>(`${pathOf(definitionId)}/versions`, graph),
-    onSuccess: (version) => {
-      client.setQueryData(versionQuery(definitionId, version.id).queryKey, version)
-      return client.invalidateQueries({ queryKey: ['definitions', definitionId, 'versions'] })
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: ['definitions', definitionId, 'row'] }),
-  })
+export async function saveVersion(definitionId: string, graph: Graph): Promise<Version> {
+  const version = await api.post<Version>(`${pathOf(definitionId)}/versions`, graph)
+  queryClient.setQueryData(versionQuery(definitionId, version.id).queryKey, version)
+  return version
 }
 
-/** Moves a version, or requests the approval that the move needs. */
-export function useMoveVersion(definitionId: string) {
-  return useDefinitionsMutation(({ id, transition }: { readonly id: string; readonly transition: Transition }) =>
-    api.send<Version | ApprovalRequest>('POST', `${versionPath(definitionId, id)}/${transition}`, { body: {} }),
-  )
+/** Moves a version, or requests the approval that the move needs (status 202). */
+export function moveVersion(version: VersionSummary, transition: Transition) {
+  const path = `${versionPath(version.definition_id, version.id)}/${transition}`
+  return api.send<Version | ApprovalRequest>('POST', path, { body: {} })
 }
 
 /** An exported version, as a document that can be imported. */
@@ -139,24 +124,9 @@ export function fetchExport(definitionId: string, id: string): Promise<ExportedV
   return api.get(`${versionPath(definitionId, id)}/export`)
 }
 
-/** A change after which, applied or refused, all data about definitions is reloaded. */
-function useDefinitionsMutation<Given, Answer>(mutationFn: (given: Given) => Promise<Answer>) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn,
-    onSettled: () => client.invalidateQueries({ queryKey: ['definitions'], predicate: isChangeable }),
-  })
-}
-
-/** Versions and comparisons never change. */
-function isChangeable({ queryKey: [, , what] }: { readonly queryKey: readonly unknown[] }): boolean {
-  return what !== 'version' && what !== 'diff'
-}
-
 /** Updates definitions on the page when other users change them. */
 export function useLiveDefinitions(): void {
-  const client = useQueryClient()
-  const renew = (): void => void client.invalidateQueries({ queryKey: ['definitions'], predicate: isChangeable })
+  const renew = (): void => void refresh('definitions')
   useLiveEvents('version.', renew)
   useLiveEvents('definition.', renew)
   useLiveEvents('approval.', renew)

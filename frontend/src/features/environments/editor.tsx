@@ -1,20 +1,18 @@
-import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, hasCode } from '../../api/api-error.ts'
 import type { EnvironmentSettings, SetEnvironmentRequest } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
+import { DialogForm } from '../../components/form/dialog-form.tsx'
 import { useRequestForm } from '../../components/form/use-request-form.ts'
+import { ErrorNotice } from '../../components/status/error-notice.tsx'
 import { Notice } from '../../components/status/notice.tsx'
-import { errorText } from '../../components/status/states.tsx'
-import { common } from '../../strings/everywhere/common.ts'
 import { environmentForm as words, environments } from '../../strings/environments.ts'
-import { environmentsQuery, setEnvironment } from './api.ts'
+import { setEnvironment } from './api.ts'
 import { ConflictNotice } from './conflict-notice.tsx'
 import { EnvironmentFields } from './environment-fields.tsx'
 import { changedMembers, type ParameterRow, rebase, toForm } from './form.ts'
 import { environmentSchema } from './schema.ts'
-import classes from './environments.module.css'
 
 interface EditorProps {
   /** The settings as they are now; the form began with those of its opening. */
@@ -45,24 +43,23 @@ export function EnvironmentEditor({ current, onClose }: EditorProps) {
   }
   const isConflict = hasCode(save.error, 'PRECONDITION_FAILED')
   return (
-    <form className={classes.form} noValidate onSubmit={submit}>
+    <DialogForm
+      action={save}
+      submitLabel={words.save}
+      canSubmit={!isConflict}
+      onSubmit={submit}
+      onCancel={onClose}
+      failure={
+        isConflict ? (
+          <ConflictNotice base={base} current={current} onReload={reload} />
+        ) : (
+          <ErrorNotice error={save.error} title={words.failed} />
+        )
+      }
+    >
       <EnvironmentFields form={form} />
-      {isConflict && <ConflictNotice base={base} current={current} onReload={reload} />}
-      {save.error && !isConflict ? (
-        <Notice tone="bad" title={words.failed} role="alert">
-          {errorText(save.error)}
-        </Notice>
-      ) : undefined}
       {isRebased && !save.error && <Notice tone="info">{words.conflict.kept}</Notice>}
-      <Group justify="flex-end" gap="xs">
-        <Button variant="default" disabled={save.isPending} onClick={onClose}>
-          {common.cancel}
-        </Button>
-        <Button type="submit" loading={save.isPending} disabled={isConflict}>
-          {words.save}
-        </Button>
-      </Group>
-    </form>
+    </DialogForm>
   )
 }
 
@@ -77,14 +74,11 @@ interface Change {
 }
 
 function useSave(onClose: () => void) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: ({ base, change }: Change) => setEnvironment(base, change),
-    onSuccess: ({ environment }) => {
-      notifications.show({ message: words.saved(environments[environment]) })
-      onClose()
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: environmentsQuery.queryKey }),
+  return useAction({
+    send: ({ base, change }: Change) => setEnvironment(base, change),
+    changes: ['environments'],
+    said: ({ environment }) => words.saved(environments[environment]),
+    onDone: onClose,
   })
 }
 

@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
+import { refresh } from '../../api/refresh.ts'
 import { Page } from '../../components/page/page.tsx'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { managedNotice } from '../../strings/everywhere/managed.ts'
@@ -15,11 +16,10 @@ import classes from './environments.module.css'
 /** The settings of the environments: read by all, changed by leads. */
 export function EnvironmentsPage() {
   const isLead = useCan('LeadDataEngineer')
-  const client = useQueryClient()
   const { data, error, isError, refetch } = useQuery(environmentsQuery)
   const [edited, setEdited] = useState<string>()
   useLiveDeployments()
-  useLiveEvents('environment.', () => void client.invalidateQueries({ queryKey: environmentsQuery.queryKey }))
+  useLiveEvents('environment.', () => void refresh('environments'))
   return (
     <Page title={words.title} lead={isLead ? words.lead : `${words.lead} ${words.readOnly}`}>
       {!data && isError ? <ErrorState error={error} onRetry={() => void refetch()} /> : undefined}

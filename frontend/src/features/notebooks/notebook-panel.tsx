@@ -1,12 +1,12 @@
 import { Button, Group } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useState } from 'react'
+import { queryClient } from '../../api/query-client.ts'
 import type { NotebookStatus } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { Notice } from '../../components/status/notice.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { errorText } from '../../components/status/states.tsx'
+import { ErrorNotice } from '../../components/status/error-notice.tsx'
 import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { notebookStrings as strings } from '../../strings/notebooks.ts'
 import { notebookQuery, startNotebook, stopNotebook } from './api.ts'
@@ -57,30 +57,22 @@ function Facts({ notebook }: { readonly notebook: NotebookStatus }) {
 }
 
 function Actions({ notebook: { status, url } }: { readonly notebook: NotebookStatus }) {
-  const client = useQueryClient()
   const [isStopping, setStopping] = useState(false)
-  const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: notebookQuery.queryKey })
-  const start = useMutation({
-    mutationFn: startNotebook,
-    onSuccess: (started) => client.setQueryData(notebookQuery.queryKey, started),
-    onError: refresh,
+  const start = useAction({
+    send: startNotebook,
+    changes: ['notebook'],
+    onDone: (started) => queryClient.setQueryData(notebookQuery.queryKey, started),
   })
-  const stop = useMutation({
-    mutationFn: stopNotebook,
-    onSuccess: () => {
-      setStopping(false)
-      notifications.show({ message: strings.stopped })
-      return refresh()
-    },
+  const stop = useAction({
+    send: stopNotebook,
+    changes: ['notebook'],
+    said: strings.stopped,
+    onDone: () => setStopping(false),
   })
   const isThere = status === 'running' || status === 'pending'
   return (
     <>
-      {start.isError ? (
-        <Notice tone="bad" role="alert">
-          {errorText(start.error)}
-        </Notice>
-      ) : undefined}
+      <ErrorNotice error={start.error} />
       <Group gap="xs">
         {status === 'running' ? (
           <Button component="a" href={url} target="_blank" rel="noopener">
@@ -104,8 +96,7 @@ function Actions({ notebook: { status, url } }: { readonly notebook: NotebookSta
         consequences={strings.stopDialog.consequences}
         confirmLabel={isThere ? strings.stop : strings.clear}
         destructive
-        busy={stop.isPending}
-        error={stop.error}
+        action={stop}
         onConfirm={() => stop.mutate()}
       />
     </>

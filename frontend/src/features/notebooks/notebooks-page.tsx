@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { isMissing } from '../../api/api-error.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { serviceHealthQuery } from '../../api/service-health.ts'
 import { useCan } from '../../api/session.ts'
+import { refresh } from '../../api/refresh.ts'
 import { Page } from '../../components/page/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { notebookStrings as strings } from '../../strings/notebooks.ts'
@@ -27,8 +28,7 @@ function NoCluster() {
 }
 
 function Notebook() {
-  const client = useQueryClient()
-  useLiveEvents('notebook.', () => void client.invalidateQueries({ queryKey: notebookQuery.queryKey }))
+  useLiveEvents('notebook.', () => void refresh('notebook'))
   const { data, error, isPending, refetch } = useQuery(notebookQuery)
   if (data) return <NotebookPanel notebook={data} />
   if (isPending) return <Loading lines={3} />

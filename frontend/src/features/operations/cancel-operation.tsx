@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { hasCode } from '../../api/api-error.ts'
 import type { Operation } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { operationStrings } from '../../strings/operations.ts'
 import { useDialog } from '../../use-dialog.ts'
@@ -14,9 +14,9 @@ const DIALOGS = ['cancel'] as const
 /** Cancels a running operation, after a confirmation that lists the consequences. */
 export function CancelOperation({ operation }: { readonly operation: Operation }) {
   const [open, setOpen] = useDialog(DIALOGS)
-  const cancel = useMutation({
-    mutationFn: () => cancelOperation(operation.id),
-    onSuccess: () => setOpen(undefined),
+  const cancel = useAction({
+    send: () => cancelOperation(operation.id),
+    onDone: () => setOpen(undefined),
     onError: (error) => {
       if (hasCode(error, 'CONFLICT')) setOpen(undefined) // it has ended already; the page shows the result
     },
@@ -34,8 +34,7 @@ export function CancelOperation({ operation }: { readonly operation: Operation }
         confirmLabel={strings.confirm}
         cancelLabel={strings.keep}
         destructive
-        busy={cancel.isPending}
-        error={cancel.error}
+        action={cancel}
         onConfirm={() => cancel.mutate()}
       />
     </>

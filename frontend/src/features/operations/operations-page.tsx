@@ -1,9 +1,10 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { readAllPages } from '../../api/read-all.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { Operation, OperationList as OperationPage, OperationState } from '../../api/types.ts'
 import type { ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
@@ -23,8 +24,7 @@ const STATES: readonly OperationState[] = ['running', 'succeeded', 'failed', 'ca
 
 /** Operations on tables, newest first; the filters are in the URL. */
 export function OperationsPage() {
-  const client = useQueryClient()
-  useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: ['operations', 'list'] }))
+  useLiveEvents('operation.', () => void refresh(['operations', 'list']))
   const [{ table, state, group }, changeSearch] = useSearchParams()
   const clear = (): void => changeSearch({ table: undefined, state: undefined, group: undefined })
   const known = STATES.find((each) => each === state)

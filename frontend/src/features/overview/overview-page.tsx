@@ -1,11 +1,12 @@
 import { Button } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { configQuery } from '../../api/catalog-config.ts'
-import { HEALTH_INDEX_KEY, worstTablesQuery } from '../../api/health-index.ts'
+import { worstTablesQuery } from '../../api/health-index.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { HealthIndex } from '../../api/types.ts'
 import { ConnectLink } from '../../components/connect-link.tsx'
 import { Page } from '../../components/page/page.tsx'
@@ -14,7 +15,6 @@ import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { formatBytes, formatCount, formatPlural } from '../../strings/everywhere/units.ts'
 import { overview as words } from '../../strings/overview.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { POLICIES_KEY } from '../policies/api.ts'
 import { AlertsCard } from './alerts-card.tsx'
 import { Attention } from './attention.tsx'
 import { HealthBands } from './health-bands.tsx'
@@ -27,15 +27,14 @@ const WORST = 6
 
 /** The start page: the state of everything, each figure with a link to the list behind it. */
 export function OverviewPage() {
-  const client = useQueryClient()
   const index = useQuery(worstTablesQuery(WORST))
   useLiveEvents('operation.', () => {
-    void client.invalidateQueries({ queryKey: ['operations'] })
-    void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY })
+    void refresh('operations')
+    void refresh('health-index')
   })
-  useLiveEvents('table.', () => void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY }))
-  useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
-  useLiveEvents('pipeline.', () => void client.invalidateQueries({ queryKey: ['pipelines', 'overview'] }))
+  useLiveEvents('table.', () => void refresh('health-index'))
+  useLiveEvents('policy.', () => void refresh('policies'))
+  useLiveEvents('pipeline.', () => void refresh(['pipelines', 'overview']))
   return (
     <Page title={words.title} lead={words.lead} aside={index.data && <Currency index={index.data} />}>
       {index.isPending && <Loading lines={10} />}

@@ -1,5 +1,6 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
 import type {
   Board,
   Pipeline,
@@ -42,28 +43,23 @@ export const versionsQuery = (definitionId: string) =>
   })
 
 /** Starts or restarts a pipeline. */
-export function useStartPipeline() {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: async (request: StartPipelineRequest) =>
-      (await api.post<PipelineAnswer>('/api/pipeline/start', request)).pipeline,
-    onSuccess: (pipeline) => client.setQueryData(pipelineQuery(pipeline.id).queryKey, pipeline),
-    onSettled: () => client.invalidateQueries({ queryKey: ['pipelines'] }),
-  })
+export async function startPipeline(request: StartPipelineRequest): Promise<Pipeline> {
+  const { pipeline } = await api.post<PipelineAnswer>('/api/pipeline/start', request)
+  return known(pipeline)
 }
 
 /** Stops a pipeline. */
-export function useStopPipeline(id: string) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: async (mode: 'graceful' | 'immediate'): Promise<Pipeline> =>
-      (await api.post<PipelineAnswer>(`${pathOf(id)}/stop`, { mode })).pipeline,
-    onSuccess: (pipeline) => client.setQueryData(pipelineQuery(id).queryKey, pipeline),
-    onSettled: () => client.invalidateQueries({ queryKey: ['pipelines', id] }),
-  })
+export async function stopPipeline(id: string, mode: 'graceful' | 'immediate'): Promise<Pipeline> {
+  return known((await api.post<PipelineAnswer>(`${pathOf(id)}/stop`, { mode })).pipeline)
 }
 
 /** Forgets a stopped pipeline. */
-export function useDeletePipeline(id: string) {
-  return useMutation({ mutationFn: () => api.del(pathOf(id)) })
+export function deletePipeline(id: string): Promise<unknown> {
+  return api.del(pathOf(id))
+}
+
+/** Shows the state of the answer at once. */
+function known(pipeline: Pipeline): Pipeline {
+  queryClient.setQueryData(pipelineQuery(pipeline.id).queryKey, pipeline)
+  return pipeline
 }

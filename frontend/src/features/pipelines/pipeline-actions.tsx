@@ -1,14 +1,14 @@
 import { Button, Radio, Stack } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { Pipeline } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PlayIcon, StopIcon, TrashIcon } from '../../components/icons.tsx'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
 import { useDialog } from '../../use-dialog.ts'
-import { useDeletePipeline, useStartPipeline, useStopPipeline } from './api.ts'
+import { deletePipeline, startPipeline, stopPipeline } from './api.ts'
 import { monitorStore } from './monitor/store.ts'
 import { allowedDialogs, PIPELINE_DIALOGS, roleFor } from './pipeline-dialogs.ts'
 import { restartRequest } from './start/form.ts'
@@ -57,14 +57,12 @@ interface DialogProps {
 /** Asks how to stop a pipeline, and stops it. */
 export function StopDialog({ pipeline, opened, onClose }: DialogProps) {
   const [mode, setMode] = useState<'graceful' | 'immediate'>('graceful')
-  const stop = useStopPipeline(pipeline.id)
-  const confirm = (): void =>
-    stop.mutate(mode, {
-      onSuccess: () => {
-        notifications.show({ message: words.stop.done })
-        onClose()
-      },
-    })
+  const stop = useAction({
+    send: () => stopPipeline(pipeline.id, mode),
+    changes: [['pipelines', pipeline.id]],
+    said: words.stop.done,
+    onDone: onClose,
+  })
   return (
     <ConfirmDialog
       opened={opened}
@@ -72,9 +70,8 @@ export function StopDialog({ pipeline, opened, onClose }: DialogProps) {
       title={words.stop.title(pipeline.sink_table)}
       consequences={words.stop.consequences}
       confirmLabel={words.stop.confirm}
-      onConfirm={confirm}
-      busy={stop.isPending}
-      error={stop.error}
+      onConfirm={() => stop.mutate()}
+      action={stop}
       destructive
     >
       <Radio.Group
@@ -92,14 +89,12 @@ export function StopDialog({ pipeline, opened, onClose }: DialogProps) {
 }
 
 function RestartDialog({ pipeline, opened, onClose }: DialogProps) {
-  const start = useStartPipeline()
-  const confirm = (): void =>
-    start.mutate(restartRequest(pipeline), {
-      onSuccess: () => {
-        notifications.show({ message: words.restart.done })
-        onClose()
-      },
-    })
+  const start = useAction({
+    send: () => startPipeline(restartRequest(pipeline)),
+    changes: ['pipelines'],
+    said: words.restart.done,
+    onDone: onClose,
+  })
   return (
     <ConfirmDialog
       opened={opened}
@@ -107,9 +102,8 @@ function RestartDialog({ pipeline, opened, onClose }: DialogProps) {
       title={words.restart.title(pipeline.sink_table)}
       consequences={words.restart.consequences(pipeline.checkpoint_location)}
       confirmLabel={words.restart.confirm}
-      onConfirm={confirm}
-      busy={start.isPending}
-      error={start.error}
+      onConfirm={() => start.mutate()}
+      action={start}
     >
       <Link to="/pipelines/new" search={{ like: pipeline.id }}>
         {words.restart.change}
@@ -119,15 +113,15 @@ function RestartDialog({ pipeline, opened, onClose }: DialogProps) {
 }
 
 function RemoveDialog({ pipeline, opened, onClose }: DialogProps) {
-  const remove = useDeletePipeline(pipeline.id)
   const navigate = useNavigate()
-  const confirm = (): void =>
-    remove.mutate(undefined, {
-      onSuccess: () => {
-        notifications.show({ message: words.remove.done })
-        void navigate({ to: '/pipelines' }).then(() => monitorStore.remove(pipeline.id))
-      },
-    })
+  const remove = useAction({
+    send: () => deletePipeline(pipeline.id),
+    said: words.remove.done,
+    onDone: async () => {
+      await navigate({ to: '/pipelines' })
+      monitorStore.remove(pipeline.id)
+    },
+  })
   return (
     <ConfirmDialog
       opened={opened}
@@ -135,9 +129,8 @@ function RemoveDialog({ pipeline, opened, onClose }: DialogProps) {
       title={words.remove.title(pipeline.sink_table)}
       consequences={words.remove.consequences}
       confirmLabel={words.remove.confirm}
-      onConfirm={confirm}
-      busy={remove.isPending}
-      error={remove.error}
+      onConfirm={() => remove.mutate()}
+      action={remove}
       destructive
     />
   )

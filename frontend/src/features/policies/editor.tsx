@@ -1,16 +1,16 @@
 import { Button, Group, Stack } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { hasCode } from '../../api/api-error.ts'
 import type { Policy, PolicyPreview, PolicyRequest } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { useRequestForm } from '../../components/form/use-request-form.ts'
+import { ErrorNotice } from '../../components/status/error-notice.tsx'
 import { Notice } from '../../components/status/notice.tsx'
-import { errorText } from '../../components/status/states.tsx'
 import { formatBytes, formatCount, formatPlural } from '../../strings/everywhere/units.ts'
 import { common } from '../../strings/everywhere/common.ts'
 import { policyForm as words } from '../../strings/policies.ts'
-import { createPolicy, POLICIES_KEY, previewPolicy, updatePolicy } from './api.ts'
+import { createPolicy, previewPolicy, updatePolicy } from './api.ts'
 import { emptyForm, policySchema, toForm } from './form.ts'
 import classes from './policies.module.css'
 import { PolicyFields } from './policy-form.tsx'
@@ -26,10 +26,9 @@ interface EditorProps {
 /** The form of a policy, then what it would do, then the button that saves exactly that. */
 export function PolicyEditor({ base: current, onReload }: EditorProps) {
   const [base] = useState(current) // changes by others show when it is saved
-  const preview = useMutation({
+  const preview = useAction({
     // A stored policy is replaced by name, so that a new name does not make it compete with itself.
-    mutationFn: (request: PolicyRequest) =>
-      previewPolicy(base === undefined ? request : { ...request, name: base.name }),
+    send: (request: PolicyRequest) => previewPolicy(base === undefined ? request : { ...request, name: base.name }),
   })
   const { form, submit } = useRequestForm({
     initialValues: base === undefined ? emptyForm() : toForm(base),
@@ -50,11 +49,7 @@ export function PolicyEditor({ base: current, onReload }: EditorProps) {
   return (
     <form className={classes.form} noValidate onSubmit={submit}>
       <PolicyFields form={form} />
-      {preview.isError && (
-        <Notice tone="bad" role="alert">
-          {errorText(preview.error)}
-        </Notice>
-      )}
+      <ErrorNotice error={preview.error} />
       <Group gap="xs">
         <Button type="submit" loading={preview.isPending}>
           {words.preview}
@@ -94,14 +89,11 @@ interface SaveStepProps extends EditorProps {
 }
 
 function SaveStep({ base, request, preview, onBack, onReload }: SaveStepProps) {
-  const client = useQueryClient()
   const navigate = useNavigate()
-  const save = useMutation({
-    mutationFn: () => (base === undefined ? createPolicy(request) : updatePolicy(base, request)),
-    onSuccess: async ({ id }) => {
-      await client.invalidateQueries({ queryKey: POLICIES_KEY })
-      await navigate({ to: '/policies/$id', params: { id } })
-    },
+  const save = useAction({
+    send: () => (base === undefined ? createPolicy(request) : updatePolicy(base, request)),
+    changes: ['policies'],
+    onDone: ({ id }) => navigate({ to: '/policies/$id', params: { id } }),
   })
   const isConflict = hasCode(save.error, 'PRECONDITION_FAILED')
   return (
@@ -114,11 +106,7 @@ function SaveStep({ base, request, preview, onBack, onReload }: SaveStepProps) {
           {words.conflict.text}
         </Notice>
       )}
-      {save.isError && !isConflict && (
-        <Notice tone="bad" title={words.failed} role="alert">
-          {errorText(save.error)}
-        </Notice>
-      )}
+      {!isConflict && <ErrorNotice error={save.error} title={words.failed} />}
       <Group gap="xs">
         {isConflict && onReload ? (
           <Button onClick={onReload}>{words.conflict.reload}</Button>

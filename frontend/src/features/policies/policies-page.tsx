@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { Policy } from '../../api/types.ts'
 import { PlusIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page/page.tsx'
@@ -18,16 +19,15 @@ import { useSort } from '../../components/table/use-sort.ts'
 import { formatBytes, formatCount, formatPlural } from '../../strings/everywhere/units.ts'
 import { operations } from '../../strings/everywhere/common.ts'
 import { policies as words } from '../../strings/policies.ts'
-import { POLICIES_KEY, policiesQuery } from './api.ts'
+import { policiesQuery } from './api.ts'
 import { POLICY_CHANGES } from './many-changes.ts'
 import classes from './policies.module.css'
 
 /** All maintenance policies with what they govern and what they have gained. */
 export function PoliciesPage() {
-  const client = useQueryClient()
   const isLead = useCan('LeadDataEngineer')
   const { data, error, isError, refetch } = useQuery(policiesQuery)
-  useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
+  useLiveEvents('policy.', () => void refresh('policies'))
   const create = isLead && (
     <Button component={Link} to="/policies/new" leftSection={<PlusIcon size={14} />}>
       {words.create}
@@ -50,7 +50,6 @@ interface PolicyTableProps {
 }
 
 function PolicyTable({ policies, isLead }: PolicyTableProps) {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const { sort, onSort } = useSort(COLUMNS)
   const selection = useSelection()
@@ -63,7 +62,7 @@ function PolicyTable({ policies, isLead }: PolicyTableProps) {
           selection={selection}
           changes={POLICY_CHANGES}
           counted={(count) => formatPlural(count, 'policy', 'policies')}
-          onApplied={() => client.invalidateQueries({ queryKey: POLICIES_KEY })}
+          onApplied={() => refresh('policies')}
         />
       )}
       <DataTable

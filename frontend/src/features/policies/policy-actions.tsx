@@ -1,13 +1,12 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { Policy } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { formatPlural } from '../../strings/everywhere/units.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { useDialog } from '../../use-dialog.ts'
-import { deletePolicy, POLICIES_KEY, requestOf, updatePolicy } from './api.ts'
+import { deletePolicy, requestOf, updatePolicy } from './api.ts'
 import { POLICY_DIALOGS } from './policy-dialogs.ts'
 
 interface ActionProps {
@@ -44,57 +43,45 @@ interface DialogProps extends ActionProps {
 }
 
 function ModeDialog({ policy, opened, onClose }: DialogProps) {
-  const client = useQueryClient()
   const isActive = policy.mode === 'active'
-  const change = useMutation({
-    mutationFn: () => updatePolicy(policy, { ...requestOf(policy), mode: isActive ? 'shadow' : 'active' }),
-    onSuccess: onClose,
-    onSettled: () => client.invalidateQueries({ queryKey: POLICIES_KEY }),
+  const change = useAction({
+    send: () => updatePolicy(policy, { ...requestOf(policy), mode: isActive ? 'shadow' : 'active' }),
+    changes: ['policies'],
+    onDone: onClose,
   })
   const { title, action } = isActive ? words.pause : words.activate
   return (
     <ConfirmDialog
       opened={opened}
-      onClose={() => {
-        change.reset()
-        onClose()
-      }}
+      onClose={onClose}
       title={title(policy.name)}
       consequences={
         isActive ? words.pause.consequences : words.activate.consequences(formatPlural(policy.matched_tables, 'table'))
       }
       confirmLabel={action}
-      busy={change.isPending}
-      error={change.error}
+      action={change}
       onConfirm={() => change.mutate()}
     />
   )
 }
 
 function DeleteDialog({ policy, opened, onClose }: DialogProps) {
-  const client = useQueryClient()
   const navigate = useNavigate()
-  const remove = useMutation({
-    mutationFn: () => deletePolicy(policy),
-    onSuccess: async () => {
-      notifications.show({ message: words.deletion.done })
-      await navigate({ to: '/policies' })
-      await client.invalidateQueries({ queryKey: POLICIES_KEY })
-    },
+  const remove = useAction({
+    send: () => deletePolicy(policy),
+    changes: ['policies'],
+    said: words.deletion.done,
+    onDone: () => navigate({ to: '/policies' }),
   })
   return (
     <ConfirmDialog
       opened={opened}
-      onClose={() => {
-        remove.reset()
-        onClose()
-      }}
+      onClose={onClose}
       title={words.deletion.title(policy.name)}
       consequences={words.deletion.consequences}
       confirmLabel={words.remove}
       destructive
-      busy={remove.isPending}
-      error={remove.error}
+      action={remove}
       onConfirm={() => remove.mutate()}
     />
   )

@@ -1,9 +1,10 @@
 import { Title } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { isMissing } from '../../api/api-error.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { Policy } from '../../api/types.ts'
 import { Page } from '../../components/page/page.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
@@ -13,7 +14,7 @@ import { StatusDot } from '../../components/status/status-dot.tsx'
 import { managedNotice } from '../../strings/everywhere/managed.ts'
 import { formatBytes, formatCount, formatMilliseconds } from '../../strings/everywhere/units.ts'
 import { policies as words } from '../../strings/policies.ts'
-import { nextRunsQuery, POLICIES_KEY, policyQuery } from './api.ts'
+import { nextRunsQuery, policyQuery } from './api.ts'
 import { DecisionList } from './decision-list.tsx'
 import { PolicyActions } from './policy-actions.tsx'
 import { isEditable } from './policy-dialogs.ts'
@@ -28,9 +29,8 @@ const CRUMBS = [{ label: words.title, to: '/policies' }]
 /** One policy: what it does next, what it decided and gained, and its settings. */
 export function PolicyPage() {
   const { id } = page.useParams()
-  const client = useQueryClient()
   const { data, error, isError, refetch } = useQuery(policyQuery(id))
-  useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
+  useLiveEvents('policy.', () => void refresh('policies'))
   if (data) return <Details policy={data} />
   return (
     <Page title={words.one} crumbs={CRUMBS}>

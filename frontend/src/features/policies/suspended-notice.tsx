@@ -1,12 +1,11 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Policy } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { Note } from '../../components/status/note.tsx'
 import { errorText } from '../../components/status/states.tsx'
 import { formatPlural } from '../../strings/everywhere/units.ts'
 import { policies } from '../../strings/policies.ts'
-import { POLICIES_KEY, resumePolicy } from './api.ts'
+import { resumePolicy } from './api.ts'
 
 const words = policies.suspended
 
@@ -17,13 +16,10 @@ interface SuspendedProps {
 
 /** Says for how many tables a policy is suspended, and ends that. */
 export function SuspendedNotice({ policy, canResume }: SuspendedProps) {
-  const client = useQueryClient()
-  const resume = useMutation({
-    mutationFn: () => resumePolicy(policy.id, undefined),
-    onSuccess: ({ resumed_tables: tables }) => {
-      notifications.show({ message: words.resumed(formatPlural(tables.length, 'table')) })
-      return client.invalidateQueries({ queryKey: POLICIES_KEY })
-    },
+  const resume = useAction({
+    send: () => resumePolicy(policy.id, undefined),
+    changes: ['policies'],
+    said: ({ resumed_tables: tables }) => words.resumed(formatPlural(tables.length, 'table')),
   })
   return (
     <Note

@@ -1,14 +1,14 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { QuarantineEntry } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Loading } from '../../components/status/states.tsx'
 import { formatBytes, formatPlural } from '../../strings/everywhere/units.ts'
 import { quarantine as words } from '../../strings/quarantine.ts'
-import { purgeEntry, QUARANTINE_LISTS, restoreEntry, type RestoreDetails, restorePlanQuery } from './api.ts'
+import { purgeEntry, restoreEntry, type RestoreDetails, restorePlanQuery } from './api.ts'
 import classes from './quarantine.module.css'
 
 interface EntryProps {
@@ -46,33 +46,23 @@ interface DialogProps extends EntryProps {
 }
 
 function RestoreDialog({ entry, opened, onClose }: DialogProps) {
-  const client = useQueryClient()
   const plan = useQuery(restorePlanQuery(entry.id, opened))
-  const restore = useMutation({
-    mutationFn: () => restoreEntry(entry.id, plan.data?.planId),
-    onSuccess: () => {
-      notifications.show({ message: words.restore.done })
-      onClose()
-    },
-    onSettled: () =>
-      Promise.all([
-        client.invalidateQueries({ queryKey: QUARANTINE_LISTS }),
-        client.invalidateQueries({ queryKey: ['table', entry.table] }),
-      ]),
+  const restore = useAction({
+    send: () => restoreEntry(entry.id, plan.data?.planId),
+    changes: ['quarantine', ['table', entry.table]],
+    said: words.restore.done,
+    onDone: onClose,
   })
   return (
     <ConfirmDialog
       opened={opened}
-      onClose={() => {
-        restore.reset()
-        onClose()
-      }}
+      onClose={onClose}
       title={words.restore.title(entry.table)}
       consequences={plan.data ? consequencesOf(plan.data.details) : []}
       confirmLabel={words.restore.action}
       confirmDisabled={plan.data === undefined}
-      busy={restore.isPending}
-      error={restore.error ?? plan.error}
+      action={restore}
+      error={plan.error}
       onConfirm={() => restore.mutate()}
     >
       {plan.isPending && <Loading lines={2} />}
@@ -95,28 +85,21 @@ function consequencesOf(details: RestoreDetails): readonly string[] {
 }
 
 function PurgeDialog({ entry, opened, onClose }: DialogProps) {
-  const client = useQueryClient()
-  const purge = useMutation({
-    mutationFn: () => purgeEntry(entry.id),
-    onSuccess: ({ deleted_files_count: count }) => {
-      notifications.show({ message: words.purge.done(formatPlural(count, 'file')) })
-      onClose()
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: QUARANTINE_LISTS }),
+  const purge = useAction({
+    send: () => purgeEntry(entry.id),
+    changes: ['quarantine'],
+    said: ({ deleted_files_count: count }) => words.purge.done(formatPlural(count, 'file')),
+    onDone: onClose,
   })
   return (
     <ConfirmDialog
       opened={opened}
-      onClose={() => {
-        purge.reset()
-        onClose()
-      }}
+      onClose={onClose}
       title={words.purge.title(entry.table)}
       consequences={words.purge.consequences(formatPlural(entry.files_count, 'file'), formatBytes(entry.bytes))}
       confirmLabel={words.purge.action}
       destructive
-      busy={purge.isPending}
-      error={purge.error}
+      action={purge}
       onConfirm={() => purge.mutate()}
     />
   )

@@ -1,9 +1,10 @@
 import { Button, NativeSelect } from '@mantine/core'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { readAllPages } from '../../api/read-all.ts'
+import { refresh } from '../../api/refresh.ts'
 import type { QuarantineEntry, QuarantineList } from '../../api/types.ts'
 import { Page } from '../../components/page/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
@@ -14,7 +15,7 @@ import { formatBytes, formatCount } from '../../strings/everywhere/units.ts'
 import { quarantine as words } from '../../strings/quarantine.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
-import { QUARANTINE_LISTS, quarantineQuery, type QuarantineSearch } from './api.ts'
+import { quarantineQuery, type QuarantineSearch } from './api.ts'
 import { EntryActions } from './entry-actions.tsx'
 import classes from './quarantine.module.css'
 
@@ -30,8 +31,7 @@ const TONES: Readonly<Record<QuarantineEntry['state'], StatusTone>> = {
 
 /** Files that expiry and orphan removal took away, newest first; the filters are in the URL. */
 export function QuarantinePage() {
-  const client = useQueryClient()
-  useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: QUARANTINE_LISTS }))
+  useLiveEvents('operation.', () => void refresh('quarantine'))
   const [{ table, state }, changeSearch] = useSearchParams()
   const known = STATES.find((each) => each === state)
   const clear = (): void => changeSearch({ table: undefined, state: undefined })

@@ -1,8 +1,8 @@
 import { Button, Text, Textarea } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { QueryAnswer } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { Page } from '../../components/page/page.tsx'
 import { downloadCsv } from '../../components/rows/csv.ts'
 import { RowGrid } from '../../components/rows/row-grid.tsx'
@@ -47,8 +47,8 @@ function useQueryRun() {
   const [isEstimate, setEstimate] = useState(false)
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
-  const asked = useMutation({
-    mutationFn: ({ text, isDryRun }: { readonly text: string; readonly isDryRun: boolean }) => {
+  const asked = useAction({
+    send: ({ text, isDryRun }: { readonly text: string; readonly isDryRun: boolean }) => {
       running.current = new AbortController()
       return runQuery(text, isDryRun, running.current.signal)
     },

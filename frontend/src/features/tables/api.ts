@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
-import { queryClient } from '../../api/query-client.ts'
+import { refresh } from '../../api/refresh.ts'
 import type {
   ChangesAnswer,
   FileList,
@@ -128,10 +128,7 @@ export const tableOperationsQuery = (table: string) =>
 
 /** Reloads everything about a table after a change. */
 export async function forgetTable(table: string): Promise<void> {
-  await Promise.all([
-    queryClient.invalidateQueries({ queryKey: ['table', table] }),
-    queryClient.invalidateQueries({ queryKey: ['operations'] }),
-  ])
+  await Promise.all([refresh(['table', table]), refresh('operations')])
 }
 
 /** The preview of an action, with the id of its plan; changes nothing. */

@@ -1,7 +1,6 @@
-import { Button, Modal } from '@mantine/core'
-import { lazy, Suspense } from 'react'
-import { Loading } from '../../components/status/states.tsx'
-import { common } from '../../strings/everywhere/common.ts'
+import { Button } from '@mantine/core'
+import { lazy } from 'react'
+import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { register as words } from '../../strings/table-actions.ts'
 import { useDialog } from '../../use-dialog.ts'
 
@@ -18,16 +17,9 @@ export function RegisterDialog() {
       <Button variant="default" onClick={() => setOpen('register')}>
         {words.open}
       </Button>
-      <Modal
-        opened={open === 'register'}
-        onClose={close}
-        title={words.title}
-        closeButtonProps={{ 'aria-label': common.close }}
-      >
-        <Suspense fallback={<Loading lines={3} />}>
-          <RegisterForm onClose={close} />
-        </Suspense>
-      </Modal>
+      <FormDialog opened={open === 'register'} onClose={close} title={words.title}>
+        <RegisterForm onClose={close} />
+      </FormDialog>
     </>
   )
 }

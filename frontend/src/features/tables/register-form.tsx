@@ -1,16 +1,12 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { tablesQuery } from '../../api/tables.ts'
 import type { RegisterRequest, TableOverview } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
+import { DialogForm } from '../../components/form/dialog-form.tsx'
 import { formSchema, serverErrors } from '../../components/form/form-schema.ts'
 import { useRequestForm } from '../../components/form/use-request-form.ts'
 import { registerRequest } from '../../components/form/schemas.ts'
-import { Notice } from '../../components/status/notice.tsx'
-import { errorText } from '../../components/status/states.tsx'
-import { common } from '../../strings/everywhere/common.ts'
 import { register as words } from '../../strings/table-actions.ts'
 
 const FIELDS = ['table', 'metadata_location'] as const
@@ -23,12 +19,12 @@ const schema = formSchema(registerRequest, (values: RegisterRequest) => ({
 /** The form that registers a table. */
 export function RegisterForm({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate()
-  const register = useMutation({
-    mutationFn: (request: RegisterRequest) => api.post<TableOverview>('/api/tables/register', request),
-    onSuccess: async (_overview, { table }) => {
-      await queryClient.invalidateQueries({ queryKey: tablesQuery.queryKey })
+  const register = useAction({
+    send: (request: RegisterRequest) => api.post<TableOverview>('/api/tables/register', request),
+    changes: ['tables'],
+    onDone: (_overview, { table }) => {
       onClose()
-      await navigate({ to: '/tables/$table', params: { table } })
+      return navigate({ to: '/tables/$table', params: { table } })
     },
     onError: (error) => form.setErrors(serverErrors(error, FIELDS)),
   })
@@ -39,31 +35,26 @@ export function RegisterForm({ onClose }: { readonly onClose: () => void }) {
   })
   const isAtField = FIELDS.some((field) => form.errors[field] !== undefined)
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack gap="sm">
-        <TextInput
-          label={words.table}
-          description={words.tableHint}
-          required
-          data-autofocus
-          {...form.getInputProps('table')}
-        />
-        <TextInput
-          label={words.location}
-          description={words.locationHint}
-          required
-          {...form.getInputProps('metadata_location')}
-        />
-        {register.isError && !isAtField && <Notice tone="bad">{errorText(register.error)}</Notice>}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            {common.cancel}
-          </Button>
-          <Button type="submit" loading={register.isPending}>
-            {words.submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      action={register}
+      submitLabel={words.submit}
+      onSubmit={submit}
+      onCancel={onClose}
+      {...(isAtField ? { failure: null } : {})}
+    >
+      <TextInput
+        label={words.table}
+        description={words.tableHint}
+        required
+        data-autofocus
+        {...form.getInputProps('table')}
+      />
+      <TextInput
+        label={words.location}
+        description={words.locationHint}
+        required
+        {...form.getInputProps('metadata_location')}
+      />
+    </DialogForm>
   )
 }

@@ -1,7 +1,6 @@
 import { Modal } from '@mantine/core'
 import { Fragment, useSyncExternalStore } from 'react'
 import { type Shortcut, shortcutRegistry } from '../../components/shortcuts/registry.ts'
-import { common } from '../../strings/everywhere/common.ts'
 import { shortcuts as words } from '../../strings/everywhere/shortcuts.ts'
 import classes from './shortcut-help.module.css'
 import { hideShortcuts } from './shortcut-store.ts'
@@ -12,7 +11,7 @@ const IS_APPLE = /Mac|iPhone|iPad/.test(navigator.platform)
 export function ShortcutHelp() {
   const groups = useSyncExternalStore(shortcutRegistry.subscribe, shortcutRegistry.groups)
   return (
-    <Modal opened onClose={hideShortcuts} title={words.title} closeButtonProps={{ 'aria-label': common.close }}>
+    <Modal opened onClose={hideShortcuts} title={words.title}>
       {groups.map(({ place, shortcuts }) => (
         <section key={place} className={classes.group}>
           <h3>{place}</h3>

@@ -3,7 +3,6 @@ import { notifications } from '@mantine/notifications'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { viewOf } from '../../../list-addresses.ts'
-import { common } from '../../../strings/everywhere/common.ts'
 import { list } from '../../../strings/list.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { TrashIcon } from '../../icons.tsx'
@@ -26,7 +25,7 @@ export function ViewsDialog({ list: name, onClose }: ViewsDialogProps) {
     if (!store(next)) notifications.show({ message: words.notStored, color: 'yellow' })
   }
   return (
-    <Modal opened onClose={onClose} title={words.title} closeButtonProps={{ 'aria-label': common.close }}>
+    <Modal opened onClose={onClose} title={words.title}>
       <Stack gap="sm">
         <p className={classes.dim}>{words.about}</p>
         <NewView

@@ -1,11 +1,12 @@
 import { Button, NumberInput, Text, Title } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { refresh } from '../../../api/refresh.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { MissingSink } from '../../../components/sink-table/missing-sink.tsx'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText, Loading } from '../../../components/status/states.tsx'
 import { rehearsalStrings as words } from '../../../strings/pipelines/rehearsal.ts'
-import { rehearse, requestQuery } from '../api.ts'
+import { rehearse } from '../api.ts'
 import type { RequestView } from '../request-view.ts'
 import classes from '../approvals.module.css'
 import own from './deployment.module.css'
@@ -18,8 +19,8 @@ export function RehearsalSection({ request }: { readonly request: RequestView })
   const [batches, setBatches] = useState<number | string>(BATCHES.first)
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
-  const { mutate, data, error, isPending, reset } = useMutation({
-    mutationFn: (count: number) => {
+  const { mutate, data, error, isPending, reset } = useAction({
+    send: (count: number) => {
       running.current = new AbortController()
       return rehearse(request.id, count, running.current.signal)
     },
@@ -77,13 +78,12 @@ export function RehearsalSection({ request }: { readonly request: RequestView })
 /** The offer to create the sink of the requested version in its target environment. */
 function MissingSinkThere({ request, onMade }: { readonly request: RequestView; readonly onMade: () => void }) {
   const { definition_id: definitionId, version_id: versionId, to_environment: environment } = request
-  const client = useQueryClient()
   if (environment === 'retired') return undefined
   return (
     <MissingSink
       place={{ definitionId, versionId, environment }}
       onMade={() => {
-        void client.invalidateQueries({ queryKey: requestQuery(request.id).queryKey })
+        void refresh(['approvals', 'request', request.id])
         onMade()
       }}
     />

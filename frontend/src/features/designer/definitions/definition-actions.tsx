@@ -1,16 +1,15 @@
 import { ActionIcon, Modal, Stack, Text, Tooltip } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { useNavigate } from '@tanstack/react-router'
 import type { Environment } from '../../../../../src/domain/environments.ts'
 import type { BoardRow } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { EditIcon, TrashIcon } from '../../../components/icons.tsx'
 import { formatPlural } from '../../../strings/everywhere/units.ts'
-import { common } from '../../../strings/everywhere/common.ts'
 import { definitionPageStrings as words, definitionStrings } from '../../../strings/pipelines/designer.ts'
 import { inWords } from '../../../strings/environments.ts'
 import { useDialog } from '../../../use-dialog.ts'
-import { RenamedMeanwhile, useDeleteDefinition, useRename } from '../api.ts'
+import { deleteDefinition, RenamedMeanwhile, renameDefinition, type Renaming } from '../api.ts'
 import { lockingEnvironments } from '../board.ts'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
 
@@ -64,7 +63,6 @@ function LockedDialog({ what, locks, onClose }: LockedProps) {
       opened={what !== undefined}
       onClose={onClose}
       title={what === 'remove' ? words.lockedDeleteTitle : words.lockedTitle}
-      closeButtonProps={{ 'aria-label': common.close }}
     >
       <Stack gap="xs">
         <Text size="sm">{what === 'remove' ? words.lockedDelete(places) : words.locked(places)}</Text>
@@ -81,7 +79,12 @@ interface DialogProps {
 }
 
 function EditDialog({ row, opened, onClose }: DialogProps) {
-  const rename = useRename(row.id)
+  const rename = useAction({
+    send: (renaming: Renaming) => renameDefinition(row.id, renaming),
+    changes: ['definitions'],
+    said: words.saved,
+    onDone: () => close(),
+  })
   const { error } = rename
   const close = (): void => {
     rename.reset()
@@ -94,34 +97,22 @@ function EditDialog({ row, opened, onClose }: DialogProps) {
       title={definitionStrings.form.editTitle}
       submit={definitionStrings.form.save}
       initial={{ name: row.name, description: row.description }}
-      busy={rename.isPending}
-      error={error}
+      action={rename}
       onSubmit={(given, initial) => {
-        const seen = error instanceof RenamedMeanwhile ? error.now : initial
-        rename.mutate(
-          { seen, given },
-          {
-            onSuccess: () => {
-              notifications.show({ message: words.saved })
-              close()
-            },
-          },
-        )
+        rename.mutate({ seen: error instanceof RenamedMeanwhile ? error.now : initial, given })
       }}
     />
   )
 }
 
 function RemoveDialog({ row, versionCount, opened, onClose }: DialogProps & { readonly versionCount: number }) {
-  const remove = useDeleteDefinition(row.id)
   const navigate = useNavigate()
-  const confirm = (): void =>
-    remove.mutate(undefined, {
-      onSuccess: () => {
-        notifications.show({ message: words.removed })
-        void navigate({ to: '/definitions', ignoreBlocker: true })
-      },
-    })
+  const remove = useAction({
+    send: () => deleteDefinition(row.id),
+    changes: [['definitions', 'pages']],
+    said: words.removed,
+    onDone: () => navigate({ to: '/definitions', ignoreBlocker: true }),
+  })
   return (
     <ConfirmDialog
       opened={opened}
@@ -130,10 +121,9 @@ function RemoveDialog({ row, versionCount, opened, onClose }: DialogProps & { re
       consequences={words.removeConsequences(formatPlural(versionCount, 'version'), row.pending.length)}
       confirmLabel={words.remove}
       typeToConfirm={{ word: row.name, label: words.removeType(row.name) }}
-      busy={remove.isPending}
-      error={remove.error}
+      action={remove}
       destructive
-      onConfirm={confirm}
+      onConfirm={() => remove.mutate()}
     />
   )
 }

@@ -1,11 +1,10 @@
-import { Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { ActionState } from '../../../api/use-action.ts'
+import { DialogForm } from '../../../components/form/dialog-form.tsx'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { createDefinitionRequest } from '../../../components/form/schemas.ts'
-import { Note } from '../../../components/status/note.tsx'
-import { errorText } from '../../../components/status/states.tsx'
-import { common } from '../../../strings/everywhere/common.ts'
 import { definitionStrings } from '../../../strings/pipelines/designer.ts'
 import type { Naming } from '../api.ts'
 
@@ -22,56 +21,40 @@ export interface DefinitionFormProps {
   readonly submit: string
   readonly initial: Naming
   readonly hint?: string
-  readonly busy: boolean
-  readonly error: unknown
+  readonly action: ActionState
   /** Called with the values of the form, and with its values when it was opened. */
   readonly onSubmit: (given: Naming, initial: Naming) => void
 }
 
 /** Name and description of a definition. */
-export function DefinitionForm({ onClose, submit: label, hint, busy, error, ...props }: DefinitionFormProps) {
+export function DefinitionForm({ onClose, submit: label, hint, action, ...props }: DefinitionFormProps) {
   const [initial] = useState(props.initial) // live updates do not change an open form
   const { form, submit } = useRequestForm({
     initialValues: initial,
     schema,
     onRequest: (given) => {
-      if (!busy) props.onSubmit(given, initial)
+      if (!action.isPending) props.onSubmit(given, initial)
     },
   })
   return (
-    <form onSubmit={submit} noValidate>
-      <Stack gap="sm">
-        <TextInput
-          label={words.name}
-          description={words.nameHelp}
-          required
-          maxLength={200}
-          data-autofocus
-          {...form.getInputProps('name')}
-        />
-        <Textarea
-          label={words.description}
-          autosize
-          minRows={2}
-          maxRows={8}
-          maxLength={10_000}
-          {...form.getInputProps('description')}
-        />
-        {hint !== undefined && <Text size="sm">{hint}</Text>}
-        {error !== null && error !== undefined && (
-          <Note tone="bad" live="alert">
-            {errorText(error)}
-          </Note>
-        )}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={busy}>
-            {common.cancel}
-          </Button>
-          <Button type="submit" loading={busy}>
-            {label}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm action={action} submitLabel={label} onSubmit={submit} onCancel={onClose}>
+      <TextInput
+        label={words.name}
+        description={words.nameHelp}
+        required
+        maxLength={200}
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <Textarea
+        label={words.description}
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={10_000}
+        {...form.getInputProps('description')}
+      />
+      {hint !== undefined && <Text size="sm">{hint}</Text>}
+    </DialogForm>
   )
 }

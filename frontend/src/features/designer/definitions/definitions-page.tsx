@@ -7,6 +7,7 @@ import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/enviro
 import { useCan } from '../../../api/session.ts'
 import { readAllPages } from '../../../api/read-all.ts'
 import type { Board as BoardPage, BoardRow } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon, UploadIcon } from '../../../components/icons.tsx'
@@ -19,7 +20,7 @@ import { useDialog } from '../../../use-dialog.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { boardQuery } from '../../../api/definitions.ts'
 import type { PendingMove } from '../board.ts'
-import { useCreateDefinition, useLiveDefinitions } from '../api.ts'
+import { createDefinition, useLiveDefinitions } from '../api.ts'
 import classes from '../board.module.css'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
 import { Gate } from '../versions/gate.tsx'
@@ -57,8 +58,12 @@ const DIALOGS = ['create', 'import'] as const
 
 function Actions() {
   const [opened, setOpened] = useDialog(DIALOGS)
-  const create = useCreateDefinition()
   const navigate = useNavigate()
+  const create = useAction({
+    send: createDefinition,
+    changes: ['definitions'],
+    onDone: ({ definition }) => navigate({ to: '/definitions/$id', params: { id: definition.id } }),
+  })
   const close = (): void => setOpened(undefined)
   return (
     <>
@@ -76,13 +81,8 @@ function Actions() {
         submit={words.form.create}
         hint={words.form.firstVersion}
         initial={{ name: '', description: '' }}
-        busy={create.isPending}
-        error={create.error}
-        onSubmit={(given) =>
-          create.mutate(given, {
-            onSuccess: ({ definition }) => void navigate({ to: '/definitions/$id', params: { id: definition.id } }),
-          })
-        }
+        action={create}
+        onSubmit={(given) => create.mutate(given)}
       />
     </>
   )

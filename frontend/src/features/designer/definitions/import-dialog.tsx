@@ -1,13 +1,14 @@
-import { Button, FileInput, Group, Modal, Stack, Text } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
+import { FileInput, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../../api/api-error.ts'
+import { useAction } from '../../../api/use-action.ts'
+import { DialogForm } from '../../../components/form/dialog-form.tsx'
+import { FormDialog } from '../../../components/form/form-dialog.tsx'
 import { Note } from '../../../components/status/note.tsx'
 import { errorText } from '../../../components/status/states.tsx'
-import { common } from '../../../strings/everywhere/common.ts'
 import { definitionStrings } from '../../../strings/pipelines/designer.ts'
-import { useImportDefinition } from '../api.ts'
+import { importDefinition } from '../api.ts'
 import { readDocument, type ReadDocument } from '../import-document.ts'
 
 const words = definitionStrings.importing
@@ -20,34 +21,43 @@ interface ImportDialogProps {
 /** Makes a definition from an exported document. */
 export function ImportDialog({ opened, onClose }: ImportDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={words.title} closeButtonProps={{ 'aria-label': common.close }}>
+    <FormDialog opened={opened} onClose={onClose} title={words.title}>
       <ImportForm onClose={onClose} />
-    </Modal>
+    </FormDialog>
   )
 }
 
 function ImportForm({ onClose }: Pick<ImportDialogProps, 'onClose'>) {
   const [file, setFile] = useState<File | null>(null)
   const [read, setRead] = useState<ReadDocument>()
-  const importing = useImportDefinition()
   const navigate = useNavigate()
+  const importing = useAction({
+    send: importDefinition,
+    changes: ['definitions'],
+    said: words.done,
+    onDone: ({ definition }) => {
+      onClose()
+      void navigate({ to: '/definitions/$id', params: { id: definition.id } })
+    },
+  })
   const choose = async (chosen: File | null): Promise<void> => {
     importing.reset()
     setFile(chosen)
     setRead(chosen ? readDocument(await chosen.text()) : undefined)
   }
-  const submit = (): void => {
-    if (read?.kind !== 'document') return
-    importing.mutate(read.document, {
-      onSuccess: ({ definition }) => {
-        notifications.show({ message: words.done })
-        onClose()
-        void navigate({ to: '/definitions/$id', params: { id: definition.id } })
-      },
-    })
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    if (read?.kind === 'document') importing.mutate(read.document)
   }
   return (
-    <Stack gap="sm">
+    <DialogForm
+      action={importing}
+      submitLabel={words.submit}
+      canSubmit={read?.kind === 'document'}
+      onSubmit={submit}
+      onCancel={onClose}
+      failure={importing.isError && <Refusal error={importing.error} />}
+    >
       <Text size="sm">{words.text}</Text>
       <FileInput
         size="xs"
@@ -59,16 +69,7 @@ function ImportForm({ onClose }: Pick<ImportDialogProps, 'onClose'>) {
         onChange={(chosen) => void choose(chosen)}
       />
       {read?.kind === 'document' && <Text size="sm">{words.found(read.name)}</Text>}
-      {importing.isError && <Refusal error={importing.error} />}
-      <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={onClose}>
-          {common.cancel}
-        </Button>
-        <Button disabled={read?.kind !== 'document'} loading={importing.isPending} onClick={submit}>
-          {words.submit}
-        </Button>
-      </Group>
-    </Stack>
+    </DialogForm>
   )
 }
 

@@ -5,12 +5,14 @@ import { type ReactNode, useState } from 'react'
 import { minRoleIn, RUN_ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
 import { useCan } from '../../../api/session.ts'
 import type { Version } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import type { Graph } from '../../../components/graph/graph.ts'
 import { ArrangeIcon, CheckIcon, DownloadIcon, PlayIcon, RedoIcon, UndoIcon } from '../../../components/icons.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { designerStrings } from '../../../strings/pipelines/designer.ts'
 import { environments } from '../../../strings/environments.ts'
-import { useSaveVersion } from '../api.ts'
+import { saveVersion } from '../api.ts'
 import { downloadVersion } from '../versions/download-version.ts'
 import type { Validation } from './use-validation.ts'
 import type { GraphEditor } from './use-graph-editor.ts'
@@ -130,24 +132,24 @@ function RunButton({ version }: Pick<ToolbarProps, 'version'>) {
 function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 'children'>) {
   const words = designerStrings
   const [isAsking, setAsking] = useState(false)
-  const save = useSaveVersion(version.definition_id)
   const navigate = useNavigate()
   const { validated } = check
   const errors =
     validated?.graph === editor.graph
       ? validated.answer.problems.filter(({ severity }) => severity === 'error').length
       : 0
-  const confirm = (): void =>
-    save.mutate(editor.graph, {
-      onSuccess: (made) => {
-        editor.reset(editor.graph)
-        setAsking(false)
-        notifications.show({ message: words.saved(made.version) })
-        const search = (before: object): never => ({ ...before, version: made.id }) as never
-        // The graph is saved, but the guard of unsaved changes gets to know it only with the next render.
-        void navigate({ to: '.', search, replace: true, ignoreBlocker: true })
-      },
-    })
+  const save = useAction({
+    send: (graph: Graph) => saveVersion(version.definition_id, graph),
+    changes: [['definitions', version.definition_id]],
+    said: (made) => words.saved(made.version),
+    onDone: (made, graph) => {
+      editor.reset(graph)
+      setAsking(false)
+      const search = (before: object): never => ({ ...before, version: made.id }) as never
+      // The graph is saved, but the guard of unsaved changes gets to know it only with the next render.
+      void navigate({ to: '.', search, replace: true, ignoreBlocker: true })
+    },
+  })
   return (
     <>
       <Button disabled={!editor.isDirty} onClick={() => setAsking(true)}>
@@ -159,9 +161,8 @@ function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 
         title={words.saveDialog.title}
         consequences={[words.saveDialog.text, ...(errors > 0 ? [words.saveDialog.withProblems(errors)] : [])]}
         confirmLabel={words.save}
-        busy={save.isPending}
-        error={save.error}
-        onConfirm={confirm}
+        action={save}
+        onConfirm={() => save.mutate(editor.graph)}
       />
     </>
   )

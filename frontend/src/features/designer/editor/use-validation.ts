@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
 import { useCallback, useEffect, useState } from 'react'
 import type { RunEnvironment } from '../../../../../src/domain/environments.ts'
 import type { Version } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import type { Graph } from '../../../components/graph/graph.ts'
 import { validate } from '../api.ts'
 import type { Validated } from './validation.ts'
@@ -30,13 +30,13 @@ export function useValidation(graph: Graph, version: Version, asDrawn: boolean):
   const own = version.environment === 'retired' ? 'production' : version.environment
   const [chosen, setChosen] = useState<Choice>()
   const environment = chosen?.versionId === version.id ? chosen.environment : own
-  const { mutate, error, isPending, reset } = useMutation({
-    mutationFn: async (what: Graph): Promise<Validated> => ({
+  const { mutate, error, isPending, reset } = useAction({
+    send: async (what: Graph): Promise<Validated> => ({
       graph: what,
       environment,
       answer: await validate({ graph: what, saved: asDrawn ? undefined : version, environment }),
     }),
-    onSuccess: setValidated,
+    onDone: setValidated,
   })
   const clear = useCallback(() => {
     setValidated(undefined)

@@ -1,8 +1,8 @@
-import { notifications } from '@mantine/notifications'
 import type { VersionSummary } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { definitionPageStrings as words } from '../../../strings/pipelines/designer.ts'
-import { useMoveVersion } from '../api.ts'
+import { moveVersion } from '../api.ts'
 import type { Move } from '../board.ts'
 
 interface MoveDialogProps {
@@ -18,19 +18,14 @@ interface MoveDialogProps {
 /** Confirms the move of a version, with its consequences. */
 export function MoveDialog({ version, move, newestThere, running, onClose }: MoveDialogProps) {
   const { transition, step } = move
-  const moving = useMoveVersion(version.definition_id)
   const { to } = step
-  const confirm = (): void =>
-    moving.mutate(
-      { id: version.id, transition },
-      {
-        onSuccess: ({ status }) => {
-          const { moved, requested } = words.done
-          notifications.show({ message: status === 202 ? requested(version.version) : moved(version.version, to) })
-          onClose()
-        },
-      },
-    )
+  const { moved, requested } = words.done
+  const moving = useAction({
+    send: () => moveVersion(version, transition),
+    changes: ['definitions'],
+    said: ({ status }) => (status === 202 ? requested(version.version) : moved(version.version, to)),
+    onDone: onClose,
+  })
   const { title, label } = wordsOf(version, move, to)
   return (
     <ConfirmDialog
@@ -40,9 +35,8 @@ export function MoveDialog({ version, move, newestThere, running, onClose }: Mov
       consequences={consequencesOf(version, move, { to, newestThere, running })}
       confirmLabel={label}
       destructive={transition === 'retire'}
-      busy={moving.isPending}
-      error={moving.error}
-      onConfirm={confirm}
+      action={moving}
+      onConfirm={() => moving.mutate()}
     />
   )
 }

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
-import { useMutation, type UseMutationResult } from '@tanstack/react-query'
 import type { AuditVerification } from '../../../api/types.ts'
+import { type Action, useAction } from '../../../api/use-action.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { Copyable } from '../../../components/text/copyable.tsx'
 import { errorText } from '../../../components/status/states.tsx'
@@ -10,7 +10,7 @@ import { verifyAudit } from './api.ts'
 
 const strings = auditStrings.verify
 
-type Verification = UseMutationResult<AuditVerification, Error, void>
+type Verification = Action<void, AuditVerification>
 
 interface VerificationProps {
   readonly verification: Verification
@@ -18,7 +18,7 @@ interface VerificationProps {
 
 /** Verifies the whole chain on request. */
 export function useVerification(): Verification {
-  return useMutation({ mutationFn: verifyAudit })
+  return useAction({ send: verifyAudit })
 }
 
 /** Starts the verification. */

@@ -1,11 +1,11 @@
 import { Button, Group, Stack } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../../../api/api-error.ts'
 import { useCan } from '../../../api/session.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { MissingSink } from '../../../components/sink-table/missing-sink.tsx'
 import { Note } from '../../../components/status/note.tsx'
@@ -14,7 +14,7 @@ import { errorText, Forbidden } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/everywhere/common.ts'
 import { pipelines as words } from '../../../strings/pipelines/pipelines.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
-import { pipelineQuery, runnableQuery, useStartPipeline, versionsQuery } from '../api.ts'
+import { pipelineQuery, runnableQuery, startPipeline, versionsQuery } from '../api.ts'
 import classes from '../pipelines.module.css'
 import { EMPTY_START_FORM, fieldErrorsOf, isShown, type StartForm, toStartForm } from './form.ts'
 import { startSchema } from './schema.ts'
@@ -46,7 +46,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
         ...(definition === undefined ? {} : { mode: 'version', definition_id: definition, version_id: version ?? '' }),
       },
   )
-  const start = useStartPipeline()
+  const start = useAction({ send: startPipeline, changes: ['pipelines'], said: words.form.started })
   const navigate = useNavigate()
   const { form, submit } = useRequestForm({
     initialValues,
@@ -67,10 +67,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       onError: (error) => {
         if (error instanceof ApiError) form.setErrors(fieldErrorsOf(error.errors).fields)
       },
-      onSuccess: ({ id }) => {
-        notifications.show({ message: words.form.started })
-        void navigate({ to: '/pipelines/$id', params: { id } })
-      },
+      onSuccess: ({ id }) => void navigate({ to: '/pipelines/$id', params: { id } }),
     })
   }
   return (

@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
+import { refresh } from '../../../api/refresh.ts'
 import type { Alert } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { managedNotice } from '../../../strings/everywhere/managed.ts'
 import { formatPlural } from '../../../strings/everywhere/units.ts'
@@ -16,7 +17,7 @@ import { DataTable } from '../../../components/table/data-table.tsx'
 import { alertStrings as strings } from '../../../strings/alerts.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { inAnHour, isSilenced } from './silence.ts'
-import { ALERTS_KEY, deleteAlert, silenceAlert, testAlert } from './api.ts'
+import { deleteAlert, silenceAlert, testAlert } from './api.ts'
 import { ALERT_CHANGES } from './many-changes.ts'
 import classes from '../settings.module.css'
 
@@ -32,7 +33,6 @@ interface AlertTableProps {
 /** Alerts; opening one shows its notifications. */
 export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTableProps) {
   const [chosen, choose] = useState<Alert>()
-  const client = useQueryClient()
   const selection = useSelection()
   const columns = useMemo(() => columnsFor({ onEdit, onDelete: choose }), [onEdit])
   return (
@@ -43,7 +43,7 @@ export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTablePro
         selection={selection}
         changes={ALERT_CHANGES}
         counted={(count) => formatPlural(count, 'alert')}
-        onApplied={() => client.invalidateQueries({ queryKey: ALERTS_KEY })}
+        onApplied={() => refresh('alerts')}
       />
       <DataTable
         label={strings.title}
@@ -144,23 +144,22 @@ function stateName(until: string | null, active: number): 'silenced' | 'active' 
 }
 
 function AlertActions({ alert, onEdit, onDelete }: { readonly alert: Alert } & Choices) {
-  const client = useQueryClient()
-  const onSettled = () => client.invalidateQueries({ queryKey: ALERTS_KEY })
-  const test = useMutation({
-    mutationFn: () => testAlert(alert),
-    onSuccess: ({ state, last_error: error, last_status: status }) => {
+  const onError = (error: Error) => notifications.show({ message: errorText(error), color: 'red' })
+  const test = useAction({
+    send: () => testAlert(alert),
+    changes: ['alerts'],
+    onDone: ({ state, last_error: error, last_status: status }) => {
       const why = error ?? (status === null ? strings.test.noReason : String(status))
       const message = state === 'delivered' ? strings.test.done(alert.destination) : strings.test.failed(why)
       notifications.show({ message, ...(state === 'delivered' ? {} : { color: 'red' }) })
     },
-    onError: (error) => notifications.show({ message: errorText(error), color: 'red' }),
-    onSettled,
+    onError,
   })
   const silenced = isSilenced(alert.silenced_until)
-  const silence = useMutation({
-    mutationFn: () => silenceAlert(alert, silenced ? null : inAnHour()),
-    onError: (error) => notifications.show({ message: errorText(error), color: 'red' }),
-    onSettled,
+  const silence = useAction({
+    send: () => silenceAlert(alert, silenced ? null : inAnHour()),
+    changes: ['alerts'],
+    onError,
   })
   return (
     <span className={classes.buttons}>
@@ -209,28 +208,21 @@ interface DeleteDialogProps {
 }
 
 function DeleteDialog({ alert, onClose }: DeleteDialogProps) {
-  const client = useQueryClient()
-  const remove = useMutation({
-    mutationFn: (each: Alert) => deleteAlert(each),
-    onSuccess: () => {
-      onClose()
-      notifications.show({ message: strings.remove.done })
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: ALERTS_KEY }),
+  const remove = useAction({
+    send: (each: Alert) => deleteAlert(each),
+    changes: ['alerts'],
+    said: strings.remove.done,
+    onDone: onClose,
   })
   return (
     <ConfirmDialog
       opened={alert !== undefined}
-      onClose={() => {
-        remove.reset()
-        onClose()
-      }}
+      onClose={onClose}
       title={strings.remove.title(alert?.name ?? '')}
       consequences={strings.remove.consequences}
       confirmLabel={strings.remove.action}
       destructive
-      busy={remove.isPending}
-      error={remove.error}
+      action={remove}
       onConfirm={() => {
         if (alert) remove.mutate(alert)
       }}

@@ -1,3 +1,4 @@
+import type { ActionState } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { catalogStrings } from '../../../strings/settings.ts'
 import type { CatalogChange } from './form.ts'
@@ -8,16 +9,17 @@ const strings = catalogStrings.confirm
 interface CatalogConfirmProps {
   readonly changes: readonly CatalogChange[]
   readonly opened: boolean
-  readonly busy: boolean
+  readonly action: Pick<ActionState, 'isPending'>
   readonly onClose: () => void
   readonly onConfirm: () => void
 }
 
 /** Confirms a change of the catalog: its consequences, and each changed field. */
-export function CatalogConfirm({ changes, ...dialog }: CatalogConfirmProps) {
+export function CatalogConfirm({ changes, action, ...dialog }: CatalogConfirmProps) {
   return (
     <ConfirmDialog
       {...dialog}
+      action={{ isPending: action.isPending, error: null, reset: () => undefined }}
       title={strings.title}
       consequences={[strings.text, ...strings.consequences]}
       confirmLabel={strings.action}

@@ -1,9 +1,11 @@
 import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { configQuery, type TaggedConfig } from '../../../api/catalog-config.ts'
 import { ApiError, hasCode } from '../../../api/api-error.ts'
+import { queryClient } from '../../../api/query-client.ts'
+import { refresh } from '../../../api/refresh.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
@@ -34,7 +36,7 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
     form.setValues(toForm(from.config))
     form.clearErrors()
   }
-  const save = useSaveCatalog({ onSaved: start, onSettled: () => setConfirming(false) })
+  const save = useSaveCatalog({ onSaved: start, onEnd: () => setConfirming(false) })
   return (
     <>
       <form className={classes.form} noValidate onSubmit={submit}>
@@ -53,7 +55,7 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
       <CatalogConfirm
         changes={changes}
         opened={isConfirming}
-        busy={save.isPending}
+        action={save}
         onClose={() => setConfirming(false)}
         onConfirm={() => save.mutate({ request, tag: base.tag })}
       />
@@ -63,7 +65,8 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
 
 interface SaveHandlers {
   readonly onSaved: (saved: TaggedConfig) => void
-  readonly onSettled: () => void
+  /** Called after a success or refusal. */
+  readonly onEnd: () => void
 }
 
 interface SaveRequest {
@@ -73,24 +76,24 @@ interface SaveRequest {
 }
 
 /** Saves the catalog, then reloads all data: it may come from other tables now. */
-function useSaveCatalog({ onSaved, onSettled }: SaveHandlers) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: ({ request, tag }: SaveRequest) => setConfig(request, tag),
-    onSuccess: ({ affected, saved }) => {
+function useSaveCatalog({ onSaved, onEnd }: SaveHandlers) {
+  return useAction({
+    send: ({ request, tag }: SaveRequest) => setConfig(request, tag),
+    said: strings.saved,
+    onDone: ({ affected, saved }) => {
       onSaved(saved)
-      notifications.show({ message: strings.saved })
+      onEnd()
       if (affected.length > 0) {
         notifications.show({ color: 'yellow', autoClose: false, message: strings.affected(affected.join(', ')) })
       }
-      client.clear()
-      client.setQueryData(configQuery.queryKey, saved)
-      void client.refetchQueries()
+      queryClient.clear()
+      queryClient.setQueryData(configQuery.queryKey, saved)
+      void queryClient.refetchQueries()
     },
     onError: (error) => {
-      if (hasCode(error, 'PRECONDITION_FAILED')) void client.invalidateQueries({ queryKey: configQuery.queryKey })
+      onEnd()
+      if (hasCode(error, 'PRECONDITION_FAILED')) void refresh('config')
     },
-    onSettled,
   })
 }
 

@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useMe } from '../../../api/session.ts'
 import type { Token } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import type { ListOptions } from '../../../components/table/list/list-options.ts'
@@ -12,7 +11,7 @@ import { RelativeTime } from '../../../time/relative-time.tsx'
 import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
 import { tokenStrings as strings } from '../../../strings/settings.ts'
 import { roleName } from '../../../strings/everywhere/shell.ts'
-import { revokeToken, tokensQuery } from '../api.ts'
+import { revokeToken } from '../api.ts'
 import { tokenState, type TokenState } from './token-state.ts'
 
 const TONES: Readonly<Record<TokenState, StatusTone>> = { active: 'ok', expired: 'idle', revoked: 'idle' }
@@ -131,31 +130,23 @@ interface RevokeDialogProps {
 }
 
 function RevokeDialog({ token, onClose }: RevokeDialogProps) {
-  const client = useQueryClient()
   const me = useMe()
-  const revoke = useMutation({
-    mutationFn: (id: string) => revokeToken(id),
-    onSuccess: () => {
-      onClose()
-      notifications.show({ message: strings.revoke.done })
-      return client.invalidateQueries({ queryKey: tokensQuery.queryKey })
-    },
+  const revoke = useAction({
+    send: (id: string) => revokeToken(id),
+    changes: ['tokens'],
+    said: strings.revoke.done,
+    onDone: onClose,
   })
-  const close = (): void => {
-    revoke.reset()
-    onClose()
-  }
   const own = token?.user === me?.user ? [strings.revoke.own] : []
   return (
     <ConfirmDialog
       opened={token !== undefined}
-      onClose={close}
+      onClose={onClose}
       title={token ? strings.revoke.title(token.name, token.user) : ''}
       consequences={[...strings.revoke.consequences, ...own]}
       confirmLabel={strings.revoke.action}
       destructive
-      busy={revoke.isPending}
-      error={revoke.error}
+      action={revoke}
       onConfirm={() => {
         if (token) revoke.mutate(token.id)
       }}

@@ -6,7 +6,7 @@ import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/status/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
 import type { Zone } from '../../../time/zone.ts'
-import { common, operations } from '../../../strings/everywhere/common.ts'
+import { operations } from '../../../strings/everywhere/common.ts'
 import { about, actions as words } from '../../../strings/table-actions.ts'
 import { healthQuery } from '../api.ts'
 import type { TableSearch } from '../search.ts'
@@ -32,14 +32,7 @@ export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionD
   const isOpen = useDeferredValue(true, false) // the form comes after the frame, so that opening is not held up
   useFocusReturned()
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      position="right"
-      size={480}
-      title={words.title(name, table)}
-      closeButtonProps={{ 'aria-label': common.close }}
-    >
+    <Drawer opened onClose={onClose} position="right" size={480} title={words.title(name, table)}>
       <Stack gap="md" ref={drawer} tabIndex={-1} data-autofocus className={classes.body}>
         <p className={classes.about}>{about[kind]}</p>
         {isOpen && (

@@ -1,11 +1,12 @@
 import { Button, Stack } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useEffect, useRef } from 'react'
 import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { serverErrors } from '../../../components/form/form-schema.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
+import { ErrorNotice } from '../../../components/status/error-notice.tsx'
 import { Notice } from '../../../components/status/notice.tsx'
-import { errorText } from '../../../components/status/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { applyPlan, overviewQuery, previewAction } from '../api.ts'
@@ -64,7 +65,7 @@ export function ActionSteps({ note, ...props }: ActionStepsProps) {
           errors={form.errors}
           onChange={(field, value) => form.setFieldValue(field, value)}
         />
-        {preview.isError && <Notice tone="bad">{errorText(preview.error)}</Notice>}
+        <ErrorNotice error={preview.error} />
         <div className={classes.buttons}>
           <Button type="submit" loading={preview.isPending}>
             {words.preview}
@@ -81,14 +82,13 @@ function useSteps({ drawer, table, kind, initial, previewAtOnce, onStarted }: Om
   const { path } = OPERATIONS[kind].request
   const fieldNames = ACTIONS[kind].fields.map(({ name }) => name)
   const zone = useZone()
-  const preview = useMutation({
-    mutationFn: (request: ActionRequest) => previewAction(path, request),
+  const preview = useAction({
+    send: (request: ActionRequest) => previewAction(path, request),
     onError: (error) => form.setErrors(serverErrors(error, fieldNames)),
   })
-  const apply = useMutation({
-    mutationFn: ({ planId, accepted }: PlanToApply) =>
-      applyPlan(path, { table, ...preview.variables, ...accepted }, planId),
-    onSuccess: ({ operation_id }) => onStarted(operation_id),
+  const apply = useAction({
+    send: ({ planId, accepted }: PlanToApply) => applyPlan(path, { table, ...preview.variables, ...accepted }, planId),
+    onDone: ({ operation_id }) => onStarted(operation_id),
   })
   const { form, submit } = useRequestForm({
     initialValues: initial,

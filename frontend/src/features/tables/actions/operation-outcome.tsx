@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { type RefObject, useEffect, useState } from 'react'
 import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
-import { tablesQuery } from '../../../api/tables.ts'
+import { refresh } from '../../../api/refresh.ts'
 import type { Operation } from '../../../api/types.ts'
 import { CompactionNotes } from '../../../components/compaction-notes.tsx'
 import { EngineChoice } from '../../../components/engine-choice.tsx'
@@ -79,7 +79,7 @@ function useForgetAtEnd(table: string, hasEnded: boolean): void {
   useEffect(() => {
     if (!hasEnded) return
     void forgetTable(table)
-    void queryClient.invalidateQueries({ queryKey: tablesQuery.queryKey })
+    void refresh('tables')
   }, [table, hasEnded])
 }
 

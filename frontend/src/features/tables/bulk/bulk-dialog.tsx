@@ -1,9 +1,8 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { refresh } from '../../../api/refresh.ts'
 import type { BulkKind } from '../../../../../src/domain/tables/operations.ts'
-import { HEALTH_INDEX_KEY } from '../../../api/health-index.ts'
-import { queryClient } from '../../../api/query-client.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'
 import { common, operations } from '../../../strings/everywhere/common.ts'
@@ -43,7 +42,6 @@ export function BulkDialog({ kind, tables, onClose }: BulkDialogProps) {
       onClose={close}
       size="44rem"
       title={words.title(name, formatPlural(tables.length, 'table'))}
-      closeButtonProps={{ 'aria-label': common.close }}
       closeOnClickOutside={false}
       closeOnEscape={!isBusy}
       withCloseButton={!isBusy}
@@ -100,5 +98,5 @@ function BulkState({ counts, applied }: BulkStateProps) {
 /** Reads again what the operations have changed. */
 async function reload(tables: readonly string[]): Promise<void> {
   await Promise.all(tables.map(forgetTable))
-  await queryClient.invalidateQueries({ queryKey: HEALTH_INDEX_KEY })
+  await refresh('health-index')
 }
