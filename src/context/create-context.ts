@@ -20,6 +20,7 @@ import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-no
 import { openState } from './open-state.ts'
 import { openSparkStreams } from './open-spark-streams.ts'
 import { openStreaming, type StreamingSettings } from './open-streaming.ts'
+import { followGrants, openAccess } from './open-access.ts'
 import { openAlerts } from './open-alerts.ts'
 import { createIdSource } from '../domain/ids.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
@@ -169,6 +170,7 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
       // the engine opens at its first use, which may come late
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
       loops.push(followCatalogChanges({ catalog, feed: state.feed, log }))
+      if (config.databaseUrl !== undefined) loops.push(followGrants(foundation.access, log))
       void background.start()
       rollouts.start()
       automation.start()
@@ -202,6 +204,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
   )
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
   closings.add(() => catalog.close())
+  const access = await openAccess(state, now)
   const engine = openEngine(options, metrics.tracing)
   metrics.connect({ state, engine, now })
   const sandbox = createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand })
@@ -217,6 +220,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     () => spark?.close(),
   )
   return {
+    access,
     common: { state, catalog, planner, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
@@ -238,7 +242,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const { db, inTransaction, audit } = state
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
-  const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
+  const identity = openIdentity(config, { ...common, access: foundation.access, db, tokens, inTransaction, audit })
   const definitions = openGraphs(options, { common, sandbox })
   const { environments, graphs, lineage } = definitions
   const upkeep = openMaintenance({
@@ -363,6 +367,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     tracing: config.traces === undefined ? undefined : foundation.metrics.tracing,
     metricsAccess: createMetricsAccess(config.metricsToken),
     tokens: services.tokens,
+    access: foundation.access,
     catalog,
     tables: services.tables,
     healthIndex: services.healthIndex,

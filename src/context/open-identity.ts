@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/config.ts'
+import type { AccessService } from '../services/identity/access/access-service.ts'
+import { identityWithAccess } from '../services/identity/access/identity-with-access.ts'
 import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import { createFailedLoginLimiter } from '../services/identity/failed-login-limiter.ts'
 import { createIdentityService, type IdentityService } from '../services/identity/identity-service.ts'
@@ -15,6 +17,7 @@ import { createSessionStore } from '../storage/stores/session-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 
 export interface IdentityParts {
+  readonly access: AccessService
   readonly db: Kysely<StateTables>
   readonly tokens: TokenService
   readonly inTransaction: InTransaction
@@ -47,5 +50,8 @@ export function openIdentity({ jwt }: Pick<Config, 'jwt'>, parts: IdentityParts)
     audit,
   })
   const handovers = createHandoverStore(db)
-  return { identity, handover: createNotebookHandover({ handovers, sessions, inTransaction, audit, now, newSecret }) }
+  return {
+    identity: identityWithAccess(identity, parts.access),
+    handover: createNotebookHandover({ handovers, sessions, inTransaction, audit, now, newSecret }),
+  }
 }

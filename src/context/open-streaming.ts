@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { Caller } from '../domain/roles.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
@@ -145,7 +146,7 @@ export function openStreaming(given: StreamingParts): Streaming {
     owners: deploymentGuard,
     unpin,
   })
-  const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
+  const listPipelines = (caller: Caller, id: string | undefined) => pipelines.describeAll(caller, id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
   const background = inBackground(supervisor, watchesOf(given, { store, hub, pins }))
   return { parts: { store, supervisor, checkpointIo, roots, unpin }, pipelines, background, hub, monitor }

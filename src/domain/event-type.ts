@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
   'deployment.started',
   'deployment.undeployed',
   'environment.updated',
+  'grants.updated',
   'notebook.idle',
   'notebook.started',
   'notebook.stopped',

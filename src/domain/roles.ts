@@ -1,3 +1,5 @@
+import type { PipelineGraph } from './graph.ts'
+
 /** Roles in ascending order: a higher one can do all that a lower one can (docs/api.md#roles). */
 export const ROLES = ['Auditor', 'DataEngineer', 'LeadDataEngineer'] as const
 
@@ -11,6 +13,50 @@ export function isRole(text: string): text is Role {
 /** How a user proves an identity; `off`: authentication is off, and every request is the local user's. */
 export const SIGN_INS = ['token', 'session', 'jwt', 'off'] as const
 
+/**
+ * Which tables exist for a user, and with which role (docs/api.md#grants). It follows the current grants, so an access that a
+ * stream or a chat keeps is never outdated.
+ */
+export interface TableAccess {
+  /** Whether grants limit the user; false: all tables exist, with the user's own role. */
+  readonly isLimited: boolean
+  /**
+   * The role on a table; undefined: the table does not exist for the user. With an environment: the role for moves and
+   * deployments there.
+   */
+  roleOn(table: string, environment?: string): Role | undefined
+  /**
+   * Requires a role on all tables of an object. Throws the error of an object that does not exist when one of them does not
+   * exist for the user, and `FORBIDDEN` when a role is too low. An object that is not stored is left to its service.
+   */
+  requireObject(object: AccessedObject, minimum: Role): Promise<void>
+  /** Requires a role on all tables that a graph names, with the parameters of any environment. Throws as for a table. */
+  requireGraph(graph: PipelineGraph, minimum: Role): Promise<void>
+  /** Whether an object is stored, and all its tables exist for the user. */
+  isVisible(object: AccessedObject): Promise<boolean>
+  /** Those of the definitions whose tables all exist for the user. */
+  visibleDefinitions(ids: readonly string[]): Promise<ReadonlySet<string>>
+}
+
+/** Kinds of objects that use tables. `move`: a version, for its next environment. */
+export type AccessedKind =
+  | 'table'
+  | 'pipeline'
+  | 'definition'
+  | 'version'
+  | 'move'
+  | 'operation'
+  | 'quarantine'
+  | 'approval'
+
+/** An object that a request names. */
+export interface AccessedObject {
+  readonly kind: AccessedKind
+  readonly id: string
+  /** Where a definition is to be deployed; undefined: it is only read or edited. */
+  readonly environment?: string | undefined
+}
+
 /** A user who sent a request. */
 export interface SignedInUser {
   readonly user: string
@@ -18,6 +64,8 @@ export interface SignedInUser {
   readonly via: (typeof SIGN_INS)[number]
   /** The user's groups at the identity provider; undefined when the sign-in has no groups. */
   readonly groups?: readonly string[]
+  /** Set by the identity service for every request; undefined only for users of the configuration, who see all tables. */
+  readonly access?: TableAccess
 }
 
 /** A part of the service that acts by itself, such as a policy, which is named as `user`. */
@@ -25,6 +73,7 @@ export interface SystemCaller {
   readonly user: string
   readonly role: Role
   readonly via: 'system'
+  readonly access?: undefined
 }
 
 /** Who asks for something. */

@@ -28,6 +28,8 @@ import type { LineageService } from '../services/lineage/lineage-service.ts'
 import type { QueryService } from '../services/query/query-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
+import type { AccessService } from '../services/identity/access/access-service.ts'
+import { accessRoutes } from './identity/access-routes.ts'
 import { type AgentRouteDeps, agentRoutes } from './agent/agent-routes.ts'
 import { approvalRoutes } from './lifecycle/approval-routes.ts'
 import { auditRoutes } from './identity/audit-routes.ts'
@@ -71,6 +73,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly health: HealthService
   readonly metrics: MetricsService
   readonly tokens: TokenService
+  readonly access: AccessService
   readonly identity: IdentityService
   readonly auditLog: AuditLog
   readonly feed: EventFeed
@@ -106,6 +109,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...healthRoutes(deps),
     ...authRoutes(deps),
     ...sessionRoutes(deps),
+    ...accessRoutes(deps),
     ...tableRoutes(deps),
     ...recoveryPointRoutes(deps),
     ...queryRoutes(deps),

@@ -2,6 +2,7 @@ import { eventList, listEventsQuery } from '../schemas/governance.ts'
 import { DomainError } from '../domain/errors.ts'
 import { matchesFilter } from '../domain/event-type.ts'
 import type { EventFeed } from '../services/events/event-feed.ts'
+import { isVisibleEvent, visibleEvents } from '../services/identity/access/visible-events.ts'
 import { decodePageToken, encodePageToken } from '../services/paging/page-token.ts'
 import { eventStream } from './routing/event-stream.ts'
 import { type Route, route, stillAllowed } from './routing/route.ts'
@@ -16,6 +17,7 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
       method: 'get',
       path: '/api/events',
       operationId: 'listEvents',
+      reach: 'filtered',
       summary:
         'Events after `since`, oldest first; with `Accept: text/event-stream` as a continuing stream, ' +
         'from `Last-Event-ID`, else `since`, else now; with `type` only those of that type',
@@ -35,7 +37,7 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
         const { signal } = exchange.request
         return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
           for await (const event of feed.follow(since, streamSignal)) {
-            if (matchesFilter(event.type, query.type ?? '*')) {
+            if (matchesFilter(event.type, query.type ?? '*') && (await isVisibleEvent(input.caller, event))) {
               yield { event: event.type, data: event, id: String(event.seq) }
             }
           }
@@ -44,8 +46,9 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
       const since = Math.max(query.since ?? 0, decodePageToken(query.page_token, seqIn) ?? 0)
       const limit = query.page_size ?? query.limit ?? DEFAULT_LIMIT
       const found = await feed.after(since, limit + 1, query.type)
-      const events = found.slice(0, limit)
-      const last = events.at(-1)?.seq ?? since
+      const read = found.slice(0, limit)
+      const last = read.at(-1)?.seq ?? since
+      const events = await visibleEvents(input.caller, read)
       const token = found.length > limit ? encodePageToken(['events', last]) : null
       return { status: 200, body: { success: true, events, last_seq: last, next_page_token: token } }
     }),

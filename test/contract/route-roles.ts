@@ -137,6 +137,10 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/pipeline-defs/{def_id}/versions/{ver_id}/sink-table': 'DataEngineer',
   'get /api/pipeline-board': 'Auditor',
 
+  'get /api/grants': 'LeadDataEngineer',
+  'put /api/grants': 'LeadDataEngineer',
+  'get /api/access': 'LeadDataEngineer',
+
   'post /api/agent/chat': 'DataEngineer',
   'get /api/agent/providers': 'Auditor',
   'get /api/agent/chats': 'DataEngineer',

@@ -1,3 +1,4 @@
+import { requireToolReach } from '../tools/run-tool.ts'
 import type { ActionContext, PendingActionView, ProposedAction } from '../tools/proposed-action.ts'
 import { toStoredJson } from '../tools/stored-value.ts'
 import type { ChangeTool, ToolRun } from '../tools/tool.ts'
@@ -174,6 +175,7 @@ async function run(deps: ActionServiceDeps, { action, tool, context }: Confirmed
   const { signal } = new AbortController()
   let result: StoredJson
   try {
+    await requireToolReach(tool, action.arguments, caller)
     const answer = await tool.apply(action.arguments, {
       caller,
       requestId,

@@ -148,8 +148,8 @@ export class AgentLoop {
 
   /** Empty when the catalog cannot be read: suggestions then name no table. */
   async #someTables(): Promise<readonly string[]> {
-    const { tables } = this.#input.run.services
-    const page = await tables.list(undefined, { page_size: SUGGESTED_TABLES }).catch(() => undefined)
+    const { caller, services } = this.#input.run
+    const page = await services.tables.list(undefined, { page_size: SUGGESTED_TABLES }, caller).catch(() => undefined)
     return page?.tables.map(({ table }) => table) ?? []
   }
 

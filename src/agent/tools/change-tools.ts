@@ -29,6 +29,7 @@ const PLANS_ONLY = 'Only plans: the user has to confirm before anything is chang
 export const planTools: readonly AgentTool[] = [
   readTool({
     name: 'plan_compaction',
+    reach: 'objects',
     title: 'Plan a compaction',
     description: 'Shows what compacting a table would do: files, bytes and groups, from the planner. Changes nothing.',
     examples: [
@@ -47,6 +48,7 @@ export const planTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'plan_expiry',
+    reach: 'objects',
     title: 'Plan an expiry',
     description:
       'Shows what expiring snapshots of a table would do: snapshots, deleted files, freed bytes, and snapshots kept ' +
@@ -90,6 +92,7 @@ function maintenanceTool(kind: ProposableKind): AgentTool {
   const { summary: effect, tool, risk, request: endpoint } = OPERATIONS[kind]
   return changeTool({
     ...tool,
+    reach: 'objects',
     description: `Proposes to change a table: ${effect}. ${PLANS_ONLY}`,
     risk,
     input: INPUTS[kind],

@@ -12,6 +12,7 @@ const versionId = z.string().min(1).max(200).describe('Such as ver-…, from lis
 export const definitionTools: readonly AgentTool[] = [
   readTool({
     name: 'list_definitions',
+    reach: 'filtered',
     title: 'List pipeline definitions',
     description: 'Lists pipeline definitions, newest first; optionally only those with a version in one environment.',
     examples: [
@@ -23,13 +24,14 @@ export const definitionTools: readonly AgentTool[] = [
     ],
     minRole: 'Auditor',
     input: z.strictObject({ environment: z.enum(ENVIRONMENTS).optional(), page_token: pageToken }),
-    async run({ environment, page_token }, { services }) {
-      const page = await services.definitions.list(environment, { page_size: PAGE, page_token })
+    async run({ environment, page_token }, { caller, services }) {
+      const page = await services.definitions.list(environment, { page_size: PAGE, page_token }, caller)
       return { definitions: page.items, next_page_token: page.next_page_token }
     },
   }),
   readTool({
     name: 'list_versions',
+    reach: 'objects',
     title: 'List versions',
     description: 'Lists the versions of a pipeline definition, newest first, with the environment of each.',
     examples: [
@@ -47,6 +49,7 @@ export const definitionTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'get_version',
+    reach: 'objects',
     title: 'Get a version',
     description: 'Returns one version of a pipeline definition with its nodes and edges.',
     examples: [
@@ -63,6 +66,7 @@ export const definitionTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'diff_versions',
+    reach: 'objects',
     title: 'Compare versions',
     description: 'Compares two versions of a definition: nodes and edges that were added, removed and changed.',
     examples: [

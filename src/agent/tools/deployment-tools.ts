@@ -45,6 +45,7 @@ const PLANS_ONLY =
 export const deploymentTools: readonly AgentTool[] = [
   readTool({
     name: 'list_deployments',
+    reach: 'filtered',
     title: 'List deployments',
     description:
       'Lists what runs of each pipeline definition in each environment, what a deployment would run, and the state with its reason.',
@@ -62,13 +63,14 @@ export const deploymentTools: readonly AgentTool[] = [
       definition_id: definitionId.optional(),
       page_token: pageToken,
     }),
-    async run(query, { services }) {
-      const page = await services.deployments.list({ ...query, page_size: PAGE })
+    async run(query, { caller, services }) {
+      const page = await services.deployments.list({ ...query, page_size: PAGE }, caller)
       return { deployments: page.items, next_page_token: page.next_page_token }
     },
   }),
   readTool({
     name: 'plan_deployment',
+    reach: 'objects',
     title: 'Plan a deployment',
     description:
       'Shows what a deploy, undeploy or rollback would do: what runs, what would run, where each source starts, problems, ' +
@@ -140,6 +142,7 @@ interface DeploymentTool {
 /** The environment's role is checked now and again at the confirmation, which runs the plan made now by its id. */
 function deploymentTool(action: DeploymentAction, tool: DeploymentTool): AgentTool {
   return changeTool({
+    reach: 'objects',
     ...tool,
     risk: 'change',
     minRole: 'DataEngineer',

@@ -11,6 +11,7 @@ const PAGE = 30
 export const operationTools: readonly AgentTool[] = [
   readTool({
     name: 'list_operations',
+    reach: 'filtered',
     title: 'List operations',
     description: 'Lists operations on tables, newest first: what was done, by whom and with which outcome.',
     examples: [
@@ -34,10 +35,11 @@ export const operationTools: readonly AgentTool[] = [
       state: z.enum(OPERATION_STATES).optional(),
       page_token: pageToken,
     }),
-    async run({ table, state, page_token }, { services }) {
+    async run({ table, state, page_token }, { caller, services }) {
       const page = await services.operations.list(
         { ...(table === undefined ? {} : { table }), ...(state === undefined ? {} : { state }) },
         { page_size: PAGE, page_token },
+        caller,
       )
       return {
         operations: page.items.map((record) => summarize(toOperation(record))),

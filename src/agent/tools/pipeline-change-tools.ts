@@ -18,6 +18,7 @@ const stopInput = z.strictObject({
 export const pipelineChangeTools: readonly AgentTool[] = [
   changeTool({
     name: 'start_pipeline',
+    reach: 'objects',
     title: 'Start a pipeline',
     description:
       'Proposes to start a streaming pipeline from a source table into a sink table, or from a version. With read ' +
@@ -38,6 +39,7 @@ export const pipelineChangeTools: readonly AgentTool[] = [
   }),
   changeTool({
     name: 'stop_pipeline',
+    reach: 'objects',
     title: 'Stop a pipeline',
     description:
       'Proposes to stop a streaming pipeline; it can resume later from its checkpoint. Only plans: the user has to ' +

@@ -14,6 +14,7 @@ const LINEAGE_LIMIT = 60
 export const pipelineTools: readonly AgentTool[] = [
   readTool({
     name: 'list_pipelines',
+    reach: 'filtered',
     title: 'List streaming pipelines',
     description:
       'Lists streaming pipelines, newest first: tables, state (starting, running, degraded, stopping, stopped, ' +
@@ -32,13 +33,15 @@ export const pipelineTools: readonly AgentTool[] = [
     ],
     minRole: 'Auditor',
     input: z.strictObject({ state: z.enum(PIPELINE_STATES).optional(), page_token: pageToken }),
-    async run({ state, page_token }, { services }) {
-      const { items, next_page_token } = await services.pipelines.list({ state, page_size: PAGE, page_token })
+    async run({ state, page_token }, { caller, services }) {
+      const query = { state, page_size: PAGE, page_token }
+      const { items, next_page_token } = await services.pipelines.list(query, caller)
       return { pipelines: items.map(summarize), next_page_token }
     },
   }),
   readTool({
     name: 'pipeline_status',
+    reach: 'objects',
     title: 'Status of a pipeline',
     description: 'Returns all details of one streaming pipeline, including its last batch.',
     examples: [
@@ -58,6 +61,7 @@ export const pipelineTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'table_lineage',
+    reach: 'filtered',
     title: 'Lineage of a table',
     description:
       'Returns the tables that a table is made of or that are made of it, with the pipelines and versions between them, their ' +

@@ -9,6 +9,7 @@ const MAX_BYTES = 12_000
 /** Reads rows of one table. */
 export const queryTool = readTool({
   name: 'query_table',
+  reach: 'objects',
   title: 'Query a table',
   description:
     'Runs one SELECT over one table and returns up to 100 rows. Write DuckDB SQL, and name the table by the last ' +

@@ -1,7 +1,10 @@
 import { DomainError, type FieldError } from '../../domain/errors.ts'
-import { hasRole } from '../../domain/roles.ts'
+import { type Caller, hasRole } from '../../domain/roles.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
+import { requireNamedObjects, textsOf } from '../../services/identity/access/named-objects.ts'
+import { requireUnlimited } from '../../services/identity/access/require-access.ts'
+import { withoutHiddenTables } from '../../services/identity/access/without-hidden-tables.ts'
 import type { PendingActionView } from './proposed-action.ts'
 import { capResult } from './cap-result.ts'
 import { redactJson, redactValue } from '../redaction/redact-value.ts'
@@ -54,6 +57,7 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
   }
   const subject = subjectOf(args.value)
   try {
+    await requireToolReach(tool, args.value, run.caller)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked by the tool's own schema
     const value = args.value as never
     if (tool.risk === 'read')
@@ -61,8 +65,19 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
     return await finish(tool, run, { ...(await propose(tool, value, run)), argumentsJson, subject })
   } catch (error) {
     run.signal.throwIfAborted()
-    return finish(tool, run, { error: describeError(error, tool, run), argumentsJson, subject })
+    const shown = withoutHiddenTables(error, { caller: run.caller, named: textsOf(args.value).map(([, text]) => text) })
+    return finish(tool, run, { error: describeError(shown, tool, run), argumentsJson, subject })
   }
+}
+
+/** Requires the tool's role on what the arguments name; also before a confirmed action is applied. */
+export async function requireToolReach(
+  { reach, minRole }: Pick<AgentTool, 'reach' | 'minRole'>,
+  args: unknown,
+  caller: Caller,
+): Promise<void> {
+  if (reach === undefined) requireUnlimited(caller)
+  await requireNamedObjects(caller, args, minRole)
 }
 
 async function propose(tool: ChangeTool, args: never, run: ToolRun) {

@@ -27,6 +27,7 @@ const namespace = z.string().min(1).max(1000).optional().describe('Only tables o
 export const tableTools: readonly AgentTool[] = [
   readTool({
     name: 'list_tables',
+    reach: 'filtered',
     title: 'List tables',
     description: 'Lists the names of the tables in the catalog, or in one namespace.',
     examples: [
@@ -47,15 +48,16 @@ export const tableTools: readonly AgentTool[] = [
         .describe('Only tables whose name resembles a word of this text, nearest first; all in one page'),
       page_token: pageToken,
     }),
-    async run({ namespace: within, matching, page_token }, { services }) {
-      if (matching !== undefined)
-        return { tables: await tablesMatching(matching, within, services), next_page_token: null }
-      const { tables, next_page_token } = await services.tables.list(within, { page_size: PAGE, page_token })
+    async run({ namespace: within, matching, page_token }, run) {
+      if (matching !== undefined) return { tables: await tablesMatching(matching, within, run), next_page_token: null }
+      const page = { page_size: PAGE, page_token }
+      const { tables, next_page_token } = await run.services.tables.list(within, page, run.caller)
       return { tables: tables.map(({ table }) => table), next_page_token }
     },
   }),
   readTool({
     name: 'get_schema',
+    reach: 'objects',
     title: 'Get a schema',
     description:
       'Returns the columns of a table: name, type, whether null is allowed, comment. Nested fields are dotted paths.',
@@ -76,6 +78,7 @@ export const tableTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'table_health',
+    reach: 'objects',
     title: 'Health of a table',
     description:
       'Rows, files, sizes, snapshots and delete files of one table, its score from 0 (needs care now) to 100 ' +
@@ -97,6 +100,7 @@ export const tableTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'tables_needing_care',
+    reach: 'filtered',
     title: 'Tables that need care',
     description:
       'Checks the health of all tables (or of one namespace) and ranks them, lowest score first, with the reason ' +
@@ -131,6 +135,7 @@ export const tableTools: readonly AgentTool[] = [
   }),
   readTool({
     name: 'list_snapshots',
+    reach: 'objects',
     title: 'List snapshots',
     description: 'Lists the snapshots of a table, newest first: time, operation, number of rows and files changed.',
     examples: [
@@ -157,11 +162,11 @@ export const tableTools: readonly AgentTool[] = [
 ]
 
 /** Names of tables that resemble a word of a text, nearest first. */
-async function tablesMatching(text: string, within: string | undefined, { tables }: ToolServices) {
+async function tablesMatching(text: string, within: string | undefined, { caller, services: { tables } }: ToolRun) {
   const names: string[] = []
   let token: string | undefined
   do {
-    const page = await tables.list(within, { page_size: SEARCH_PAGE, page_token: token })
+    const page = await tables.list(within, { page_size: SEARCH_PAGE, page_token: token }, caller)
     names.push(...page.tables.map(({ table }) => table))
     token = page.next_page_token ?? undefined
   } while (token !== undefined)
@@ -174,8 +179,8 @@ interface RankedTable {
   readonly score: number | undefined
 }
 
-async function rankTables(namespace: string | undefined, limit: number, { services, signal }: ToolRun) {
-  const { tables, next_page_token } = await services.tables.list(namespace, { page_size: MAX_RANKED })
+async function rankTables(namespace: string | undefined, limit: number, { caller, services, signal }: ToolRun) {
+  const { tables, next_page_token } = await services.tables.list(namespace, { page_size: MAX_RANKED }, caller)
   const endsAt = performance.now() + RANKING_MS
   const checked = await mapBounded(tables, RANKING_CONCURRENCY, async ({ table }) => {
     signal.throwIfAborted()

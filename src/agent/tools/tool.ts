@@ -38,6 +38,11 @@ interface ToolCommon {
    */
   readonly examples: readonly string[]
   readonly minRole: Role
+  /**
+   * How the tool keeps tables from callers whom grants limit. `objects`: it is about the objects in its arguments, which are
+   * checked before it runs; `filtered`: it also lists what the caller may see. Default: it refuses such callers.
+   */
+  readonly reach?: 'objects' | 'filtered'
   readonly input: z.ZodObject
 }
 

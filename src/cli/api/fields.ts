@@ -86,16 +86,27 @@ export function simpleFields({ body }: Endpoint, except: readonly string[]): Rea
 
 /** The JSON object in a file; `-` is standard input. Throws {@link CommandError}. */
 export async function readJsonFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const { name, value } = await readJson(file)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CommandError(`${name} is not a JSON object`)
+  }
+  return value as Readonly<Record<string, unknown>>
+}
+
+/** The JSON list in a file, or in standard input for `-`. Throws {@link CommandError}. */
+export async function readListFile(file: string): Promise<readonly unknown[]> {
+  const { name, value } = await readJson(file)
+  if (!Array.isArray(value)) throw new CommandError(`${name} is not a JSON list`)
+  return value
+}
+
+async function readJson(file: string): Promise<{ readonly name: string; readonly value: unknown }> {
   const name = file === '-' ? 'standard input' : file
   const text = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
     const { code } = error as { readonly code?: string }
     throw new CommandError(code === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read`)
   })
-  const value = parseJson(text.replace(/^\ufeff/, ''), name, CommandError)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CommandError(`${name} is not a JSON object`)
-  }
-  return value as Readonly<Record<string, unknown>>
+  return { name, value: parseJson(text.replace(/^\ufeff/, ''), name, CommandError) }
 }
 
 function parseJson(text: string, name: string, Problem: new (message: string) => Error): unknown {

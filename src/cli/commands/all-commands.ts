@@ -7,6 +7,7 @@ import { definitionCommands } from './definitions.ts'
 import { deploymentCommands } from './deployments.ts'
 import { doctor } from './doctor.ts'
 import { fileCommands } from './files.ts'
+import { grantCommands } from './grants.ts'
 import { logCommands } from './logs.ts'
 import { operationCommands } from './operate.ts'
 import { ledgerCommands } from './operations.ts'
@@ -38,6 +39,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...agentCommands,
   ...serviceCommands,
   ...tokenCommands,
+  ...grantCommands,
   backup,
   restore,
   doctor,

@@ -22,6 +22,8 @@ export interface Endpoint {
   /** As in the specification, without `/v1/{prefix}`. */
   readonly path: string
   readonly minRole: Role
+  /** Whether the handler shows only what exists for a caller whom grants limit; a table in the path is checked before. */
+  readonly filtered?: true
   readonly handle: (call: EndpointCall) => Promise<Response>
   /** The answer to a repetition of a request that has taken effect (`Idempotency-Key`); default: 204. */
   readonly repeat?: (call: EndpointCall) => Promise<Response>
@@ -36,9 +38,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'GET',
     path: 'namespaces',
     minRole: READER,
-    handle: async ({ service, query }) => {
+    filtered: true,
+    handle: async ({ service, query, context }) => {
       const parent = levelsOf(query.get('parent') ?? '')
-      return json(await service.listNamespaces(parent, pageOf(query)))
+      return json(await service.listNamespaces(parent, pageOf(query), context.caller))
     },
   },
   {
@@ -46,20 +49,22 @@ export const ENDPOINTS: readonly Endpoint[] = [
     path: 'namespaces',
     minRole: WRITER,
     handle: async ({ service, body, context }) => json(await service.createNamespace(await body(), context)),
-    repeat: async ({ service, body }) => json(await service.createdNamespace(await body())),
+    repeat: async ({ service, body, context }) => json(await service.createdNamespace(await body(), context.caller)),
   },
   {
     method: 'GET',
     path: 'namespaces/{namespace}',
     minRole: READER,
-    handle: async ({ service, namespace }) => json(await service.namespace(namespace)),
+    filtered: true,
+    handle: async ({ service, namespace, context }) => json(await service.namespace(namespace, context.caller)),
   },
   {
     method: 'HEAD',
     path: 'namespaces/{namespace}',
     minRole: READER,
-    handle: async ({ service, namespace }) => {
-      await service.namespace(namespace)
+    filtered: true,
+    handle: async ({ service, namespace, context }) => {
+      await service.namespace(namespace, context.caller)
       return noContent()
     },
   },
@@ -84,12 +89,15 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'GET',
     path: 'namespaces/{namespace}/tables',
     minRole: READER,
-    handle: async ({ service, namespace, query }) => json(await service.listTables(namespace, pageOf(query))),
+    filtered: true,
+    handle: async ({ service, namespace, query, context }) =>
+      json(await service.listTables(namespace, pageOf(query), context.caller)),
   },
   {
     method: 'POST',
     path: 'namespaces/{namespace}/tables',
     minRole: WRITER,
+    filtered: true,
     handle: async ({ service, namespace, body, context }) =>
       tableJson(await service.createTable(namespace, await body(), context)),
     repeat: async ({ service, namespace, body, context }) =>
@@ -155,6 +163,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'POST',
     path: 'tables/rename',
     minRole: WRITER,
+    filtered: true,
     handle: async ({ service, body, context }) => {
       await service.renameTable(await body(), context)
       return noContent()
@@ -164,6 +173,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'POST',
     path: 'transactions/commit',
     minRole: WRITER,
+    filtered: true,
     handle: async ({ service, body, context }) => {
       await service.commitAll(await body(), context)
       return noContent()

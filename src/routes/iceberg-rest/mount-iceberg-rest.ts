@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { DomainError } from '../../domain/errors.ts'
+import type { SignedInUser } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { authenticate } from '../../middleware/authenticate.ts'
 import { createErrorHandler } from '../../middleware/error-handler.ts'
@@ -12,6 +13,9 @@ import { requireRole } from '../../middleware/require-role.ts'
 import type { Problem } from '../../schemas/common.ts'
 import type { IcebergRestService } from '../../services/iceberg-rest/iceberg-rest-service.ts'
 import { MAX_REPORT_BYTES } from '../../services/iceberg-rest/table-reports.ts'
+import { requireTable, requireUnlimited } from '../../services/identity/access/require-access.ts'
+import { withoutHiddenTables } from '../../services/identity/access/without-hidden-tables.ts'
+import { inProtocolWords } from '../../services/iceberg-rest/protocol-words.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import type { IdempotencyService } from '../../services/operations/idempotency-service.ts'
 import type { Logger } from '../../services/logger.ts'
@@ -46,7 +50,7 @@ export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): voi
   const { authMode: mode, identity, allowedOrigins, icebergRest: service } = deps
   const rest = new Hono<AppEnv>()
   const describe = createErrorHandler(deps.log)
-  rest.onError(async (error, c) => toErrorModel(describe(error, c.env)))
+  rest.onError(async (error, c) => toErrorModel(describe(shownTo(c.env.caller, error, c.req.path), c.env)))
   rest.use(async (c, next) => {
     c.env.route = ANY_PATH
     await next()
@@ -80,6 +84,7 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
   if (call === undefined) throw notOffered(c, found)
   const { endpoint, parameters } = call
   const caller = requireRole(c.env.caller, endpoint.minRole)
+  await requireEndpoint(endpoint, parameters, caller)
   const request = {
     service,
     namespace: levelsOf(parameters.get('namespace') ?? ''),
@@ -99,6 +104,30 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
     method: c.req.method,
     path: url.pathname + url.search,
   })
+}
+
+/** Requires the endpoint's role on the table of its path, for callers whom grants limit. */
+async function requireEndpoint(
+  { path, minRole, filtered }: Endpoint,
+  parameters: ReadonlyMap<string, string>,
+  caller: SignedInUser,
+): Promise<void> {
+  if (!path.includes('{table}')) {
+    if (filtered !== true) requireUnlimited(caller)
+    return
+  }
+  const table = { namespace: levelsOf(parameters.get('namespace') ?? ''), name: parameters.get('table') ?? '' }
+  await inProtocolWords({ table }, async () => {
+    requireTable(caller, [...table.namespace, table.name].join('.'), minRole)
+  })
+}
+
+/** Without the names of hidden tables, such as one whose files are in the way. */
+function shownTo(caller: SignedInUser | undefined, error: Error, path: string): Error {
+  if (caller === undefined) return error
+  const named = [path.replaceAll(/%1F/gi, '.').replaceAll('/tables/', '.')]
+  const shown = withoutHiddenTables(error, { caller, named })
+  return shown instanceof Error ? shown : error
 }
 
 /** The body, unless it has too many values: these take much longer to read than their bytes to arrive. */

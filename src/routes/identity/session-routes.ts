@@ -27,6 +27,7 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       method: 'delete',
       path: '/api/auth/session',
       operationId: 'endSession',
+      reach: 'none',
       summary: 'Sign out; the session ends immediately',
       minRole: 'Auditor',
       responses: { 204: { description: 'Signed out' } },

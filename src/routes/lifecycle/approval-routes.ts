@@ -70,6 +70,7 @@ function rehearsalRoute(rehearsals: RehearsalService): Route {
     method: 'post',
     path: `${BASE}/{req_id}/rehearse`,
     operationId: 'rehearseRequest',
+    reach: 'objects',
     summary:
       'Run the requested version over the newest rows of its sources, and compare what it would write; writes nothing',
     minRole: 'DataEngineer',
@@ -128,6 +129,7 @@ function decisionRoutes(approvals: ApprovalService): Route[] {
       method: 'delete',
       path: `${BASE}/{req_id}`,
       operationId: 'withdrawRequest',
+      reach: 'objects',
       summary: 'Withdraw your own pending request: it becomes rejected, with the reason `withdrawn`',
       minRole: 'DataEngineer',
       params: approvalParams,

@@ -46,38 +46,45 @@ function collectionRoutes(definitions: DefinitionService): Route[] {
       method: 'post',
       path: BASE,
       operationId: 'createDefinition',
+      reach: 'filtered',
       summary: 'Create a pipeline definition with version 1 in development',
       minRole: 'DataEngineer',
       query: creationQuery,
       body: createDefinitionRequest,
       responses: { 201: CREATED },
-    }).handle(async (input) =>
-      created(await definitions.create(input.body, requestContext(input), input.query.managed_by)),
-    ),
+      refuses: [404],
+    }).handle(async (input) => {
+      await input.caller.access?.requireGraph(input.body, 'DataEngineer')
+      return created(await definitions.create(input.body, requestContext(input), input.query.managed_by))
+    }),
     route({
       method: 'get',
       path: BASE,
       operationId: 'listDefinitions',
+      reach: 'filtered',
       summary: 'Pipeline definitions, newest first',
       minRole: 'Auditor',
       query: listDefinitionsQuery,
       responses: { 200: { description: 'A page of definitions; the next one is in `Link`', schema: definitionList } },
-    }).handle(async ({ query }) => {
-      const { items, next_page_token } = await definitions.list(query.environment, query)
+    }).handle(async ({ query, caller }) => {
+      const { items, next_page_token } = await definitions.list(query.environment, query, caller)
       return { status: 200, body: items, headers: nextPageLink(BASE, query, next_page_token) }
     }),
     route({
       method: 'post',
       path: `${BASE}/import`,
       operationId: 'importDefinition',
+      reach: 'filtered',
       summary: 'Import a definition from an exported document',
       minRole: 'DataEngineer',
       query: creationQuery,
       body: importRequest,
       responses: { 201: CREATED },
-    }).handle(async (input) =>
-      created(await definitions.import(input.body, requestContext(input), input.query.managed_by)),
-    ),
+      refuses: [404],
+    }).handle(async (input) => {
+      await input.caller.access?.requireGraph(input.body, 'DataEngineer')
+      return created(await definitions.import(input.body, requestContext(input), input.query.managed_by))
+    }),
   ]
 }
 
@@ -87,6 +94,7 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       method: 'get',
       path: `${BASE}/{def_id}`,
       operationId: 'getDefinition',
+      reach: 'objects',
       summary: 'A definition with the newest version in each environment',
       minRole: 'Auditor',
       params: definitionParams,
@@ -99,6 +107,7 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       method: 'put',
       path: `${BASE}/{def_id}`,
       operationId: 'updateDefinition',
+      reach: 'objects',
       summary: 'Change name or description, while no version is in uat, production or retired',
       minRole: 'DataEngineer',
       params: definitionParams,
@@ -115,6 +124,7 @@ function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
       method: 'delete',
       path: `${BASE}/{def_id}`,
       operationId: 'deleteDefinition',
+      reach: 'objects',
       summary: 'Delete a definition and everything in it, while all versions are in development or qa',
       minRole: 'DataEngineer',
       params: definitionParams,

@@ -26,6 +26,7 @@ export function deploymentRoutes({ deployments }: { readonly deployments: Deploy
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/deploy',
       operationId: 'deployDefinition',
+      reach: 'objects',
       summary:
         'Run the newest version in an environment instead of what runs there (uat, production: LeadDataEngineer)',
       minRole: 'DataEngineer',
@@ -46,6 +47,7 @@ function changeRoutes(deployments: DeploymentService): Route[] {
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/undeploy',
       operationId: 'undeployDefinition',
+      reach: 'objects',
       summary:
         'Stop what runs of a definition in an environment; its checkpoint is kept (uat, production: LeadDataEngineer)',
       minRole: 'DataEngineer',
@@ -73,6 +75,7 @@ function changeRoutes(deployments: DeploymentService): Route[] {
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/rollback',
       operationId: 'rollbackDeployment',
+      reach: 'objects',
       summary:
         'Run the version again that ran before in an environment, or cancel a rollout that waits for a window (uat, production: LeadDataEngineer)',
       minRole: 'DataEngineer',
@@ -92,18 +95,20 @@ function readRoutes(deployments: DeploymentService): Route[] {
       method: 'get',
       path: LIST,
       operationId: 'listDeployments',
+      reach: 'filtered',
       summary: 'What runs, and what should run, of each definition in each environment',
       minRole: 'Auditor',
       query: listDeploymentsQuery,
       responses: { 200: { description: 'A page of deployments; the next one is in `Link`', schema: deploymentList } },
-    }).handle(async ({ query }) => {
-      const { items, next_page_token } = await deployments.list(query)
+    }).handle(async ({ query, caller }) => {
+      const { items, next_page_token } = await deployments.list(query, caller)
       return { status: 200, body: items, headers: nextPageLink(LIST, query, next_page_token) }
     }),
     route({
       method: 'get',
       path: '/api/pipeline-defs/{def_id}/deployments',
       operationId: 'listDeploymentHistory',
+      reach: 'objects',
       summary: 'Deploys, undeploys and rollbacks of a definition, newest first',
       minRole: 'Auditor',
       params: definitionParams,

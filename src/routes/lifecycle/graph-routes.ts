@@ -12,6 +12,7 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       method: 'get',
       path: '/api/node-types',
       operationId: 'listNodeTypes',
+      reach: 'none',
       summary: 'Supported node types, with JSON Schemas of their configs',
       minRole: 'Auditor',
       responses: { 200: { description: 'The types', schema: nodeTypeList } },
@@ -20,19 +21,23 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       method: 'post',
       path: '/api/pipeline-defs/validate',
       operationId: 'validateGraph',
+      reach: 'filtered',
       summary: 'Validate an unsaved graph against the current tables; changes nothing',
       minRole: 'DataEngineer',
       query: environmentQuery,
       body: createVersionRequest,
+      refuses: [404],
       responses: { 200: { description: 'Problems by node; none when it can run', schema: graphValidation } },
-    }).handle(async (input) => ({
-      status: 200,
-      body: await graphs.validateGraph(input.body, input.query.environment, input.caller.user),
-    })),
+    }).handle(async (input) => {
+      await input.caller.access?.requireGraph(input.body, 'DataEngineer')
+      const { body, query, caller } = input
+      return { status: 200, body: await graphs.validateGraph(body, query.environment, caller.user) }
+    }),
     route({
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/versions/{ver_id}/validate',
       operationId: 'validateVersion',
+      reach: 'objects',
       summary: 'Validate a version against the current tables; changes nothing',
       minRole: 'Auditor',
       params: versionParams,
@@ -46,6 +51,7 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/versions/{ver_id}/sink-table',
       operationId: 'createSinkTable',
+      reach: 'objects',
       summary: 'Create the sink table of a version from the columns of its graph; 409 when it exists',
       minRole: 'DataEngineer',
       params: versionParams,

@@ -12,6 +12,7 @@ export function transitionRoutes({ promotions }: { readonly promotions: Promotio
       method: 'post',
       path: '/api/pipeline-defs/{def_id}/versions/{ver_id}/promote',
       operationId: 'promoteVersion',
+      reach: 'filtered',
       summary: 'Promote a version: development to qa immediately, qa to uat and uat to production by approval',
       minRole: 'DataEngineer',
       params: versionParams,
@@ -19,6 +20,7 @@ export function transitionRoutes({ promotions }: { readonly promotions: Promotio
       responses: { 200: MOVED, 202: { description: 'The approval request it needs', schema: approval } },
     }).handle(async (input) => {
       const { def_id: definitionId, ver_id: versionId } = input.params
+      await input.caller.access?.requireObject({ kind: 'move', id: versionId }, 'DataEngineer')
       const outcome = await promotions.promote({ definitionId, versionId }, requestContext(input))
       if (outcome.kind === 'moved') return { status: 200, body: outcome.version }
       return { status: 202, body: outcome.approval, headers: { Location: `/api/approvals/${outcome.approval.id}` } }

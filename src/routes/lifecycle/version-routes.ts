@@ -27,6 +27,7 @@ function createRoute(versions: VersionService): Route {
     method: 'post',
     path: BASE,
     operationId: 'createVersion',
+    reach: 'filtered',
     summary: 'Create the next version, in development',
     minRole: 'DataEngineer',
     params: definitionParams,
@@ -36,6 +37,7 @@ function createRoute(versions: VersionService): Route {
     responses: { 201: { description: 'The version', schema: version } },
   }).handle(async (input) => {
     const { def_id: definitionId } = input.params
+    await input.caller.access?.requireGraph(input.body, 'DataEngineer')
     const made = await versions.create(definitionId, input.body, readChangeRequest(input))
     const Location = `/api/pipeline-defs/${definitionId}/versions/${made.id}`
     return { status: 201, body: made, headers: { Location } }
@@ -48,6 +50,7 @@ function readRoutes(versions: VersionService): Route[] {
       method: 'get',
       path: BASE,
       operationId: 'listVersions',
+      reach: 'objects',
       summary: 'All versions of a definition, newest first, without nodes and edges',
       minRole: 'Auditor',
       params: definitionParams,
@@ -62,6 +65,7 @@ function readRoutes(versions: VersionService): Route[] {
       method: 'get',
       path: `${BASE}/{ver_id}`,
       operationId: 'getVersion',
+      reach: 'objects',
       summary: 'A version with its nodes and edges',
       minRole: 'Auditor',
       params: versionParams,
@@ -74,6 +78,7 @@ function readRoutes(versions: VersionService): Route[] {
       method: 'get',
       path: `${BASE}/{ver_id}/export`,
       operationId: 'exportVersion',
+      reach: 'objects',
       summary: 'Export a version as a document that can be imported',
       minRole: 'Auditor',
       params: versionParams,
@@ -83,6 +88,7 @@ function readRoutes(versions: VersionService): Route[] {
       method: 'get',
       path: `${BASE}/{a}/diff/{b}`,
       operationId: 'diffVersions',
+      reach: 'objects',
       summary: 'Differences between two versions; canvas moves are listed separately',
       minRole: 'Auditor',
       params: diffParams,

@@ -28,6 +28,7 @@ export function monitorRoutes({ monitor, log }: MonitorRouteDeps): Route[] {
       method: 'get',
       path: '/api/pipeline/monitor',
       operationId: 'monitorPipelines',
+      reach: 'filtered',
       summary:
         'WebSocket: `hello` with all pipelines, then `state` and `progress` as they come, `heartbeat` every 15 s. ' +
         'Subprotocol `lockhouse.v1`; a token goes into `Authorization` or the subprotocol `bearer.<token>`. ' +

@@ -21,6 +21,7 @@ function startAndStopRoutes(pipelines: PipelineService): Route[] {
       method: 'post',
       path: '/api/pipeline/start',
       operationId: 'startPipeline',
+      reach: 'objects',
       summary: 'Start a streaming pipeline, or resume a stopped one from its checkpoint',
       minRole: 'DataEngineer',
       body: startPipelineRequest,
@@ -34,6 +35,7 @@ function startAndStopRoutes(pipelines: PipelineService): Route[] {
       method: 'post',
       path: '/api/pipeline/{pipeline_id}/stop',
       operationId: 'stopPipeline',
+      reach: 'objects',
       summary: 'Stop a pipeline, after the current batch or immediately; no effect on a stopped one',
       minRole: 'DataEngineer',
       params: pipelineParams,
@@ -53,6 +55,7 @@ function readRoutes(pipelines: PipelineService): Route[] {
       method: 'get',
       path: '/api/pipeline/{pipeline_id}/status',
       operationId: 'getPipelineStatus',
+      reach: 'objects',
       summary: 'State and latest progress of a pipeline',
       minRole: 'Auditor',
       params: pipelineParams,
@@ -65,6 +68,7 @@ function readRoutes(pipelines: PipelineService): Route[] {
       method: 'get',
       path: '/api/pipeline/{pipeline_id}/history',
       operationId: 'getPipelineHistory',
+      reach: 'objects',
       summary: 'Recent triggers and states of a pipeline, as recorded by this process',
       minRole: 'Auditor',
       params: pipelineParams,
@@ -77,12 +81,13 @@ function readRoutes(pipelines: PipelineService): Route[] {
       method: 'get',
       path: '/api/pipelines',
       operationId: 'listPipelines',
+      reach: 'filtered',
       summary: 'All pipelines, including stopped ones, newest first',
       minRole: 'Auditor',
       query: listPipelinesQuery,
       responses: { 200: { description: 'A page of pipelines', schema: pipelineList } },
-    }).handle(async ({ query }) => {
-      const { items, next_page_token } = await pipelines.list(query)
+    }).handle(async ({ query, caller }) => {
+      const { items, next_page_token } = await pipelines.list(query, caller)
       return { status: 200, body: { success: true, pipelines: items, next_page_token } }
     }),
   ]
@@ -93,6 +98,7 @@ function deleteRoute(pipelines: PipelineService): Route {
     method: 'delete',
     path: '/api/pipeline/{pipeline_id}',
     operationId: 'deletePipeline',
+    reach: 'objects',
     summary: 'Remove a stopped pipeline and release the snapshots kept for it; tables and checkpoint stay',
     minRole: 'DataEngineer',
     params: pipelineParams,

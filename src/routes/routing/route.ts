@@ -5,6 +5,7 @@ import type { DomainError } from '../../domain/errors.ts'
 import { type SignedInUser, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
+import { type Reach, withReach } from './reach.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
 import { type Check, type Validated, validators } from './validators.ts'
@@ -54,6 +55,8 @@ export interface Route {
   readonly summary: string
   /** `none`: no credential is needed. */
   readonly minRole: Role | 'none'
+  /** Default: the route refuses callers whom grants limit. */
+  readonly reach?: Reach
   /** The refusal while the path does not exist, with all its methods; undefined while it exists. Default: it exists. */
   readonly unavailable?: () => DomainError | undefined
   readonly params?: z.ZodType
@@ -94,7 +97,9 @@ export function route<R extends Responses, Params = undefined, Query = undefined
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
         const caller = requireRole(c.env.caller, minRole)
-        return respondWith(c.env, handler({ ...inputOf(c), caller }))
+        const input = inputOf(c)
+        const run = (): ReturnType<typeof handler> => handler({ ...input, caller })
+        return respondWith(c.env, withReach({ reach: spec.reach, minRole, input, caller }, run))
       }
       return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },

@@ -18,6 +18,7 @@ export function configRoutes(deps: ConfigRouteDeps): Route[] {
       method: 'get',
       path: '/api/config',
       operationId: 'getCatalogConfig',
+      reach: 'none',
       summary: 'The catalog that the service works on; secrets are shown as ***',
       minRole: 'Auditor',
       responses: { 200: { description: 'The configuration', schema: catalogConfig } },

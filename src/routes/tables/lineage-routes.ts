@@ -9,6 +9,7 @@ export function lineageRoutes({ lineage: service }: { readonly lineage: LineageS
       method: 'get',
       path: '/api/lineage',
       operationId: 'getLineage',
+      reach: 'filtered',
       summary: 'Tables, and the pipelines and versions that read and write them',
       minRole: 'Auditor',
       query: lineageQuery,

@@ -32,6 +32,7 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
       method: 'post',
       path: request.path,
       operationId: request.id,
+      reach: 'objects',
       summary,
       minRole: request.minRole,
       body,

@@ -10,18 +10,20 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       method: 'get',
       path: '/api/operations',
       operationId: 'listOperations',
+      reach: 'filtered',
       summary: 'Operations with user and outcome, newest first',
       minRole: 'Auditor',
       query: listOperationsQuery,
       responses: { 200: { description: 'A page of operations', schema: operationList } },
-    }).handle(async ({ query: { table, state, group, ...paging } }) => {
-      const { items, next_page_token } = await operations.list({ table, state, group }, paging)
+    }).handle(async ({ query: { table, state, group, ...paging }, caller }) => {
+      const { items, next_page_token } = await operations.list({ table, state, group }, paging, caller)
       return { status: 200, body: { success: true, operations: items.map(operations.view), next_page_token } }
     }),
     route({
       method: 'get',
       path: '/api/operations/{operation_id}',
       operationId: 'getOperation',
+      reach: 'objects',
       summary: 'State, progress and result of an operation',
       minRole: 'Auditor',
       params: operationParams,
@@ -34,6 +36,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       method: 'delete',
       path: '/api/operations/{operation_id}',
       operationId: 'cancelOperation',
+      reach: 'objects',
       summary: 'Cancel a running operation; committed changes stay',
       minRole: 'DataEngineer',
       params: operationParams,
@@ -47,6 +50,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       method: 'get',
       path: '/api/operations/{operation_id}/events',
       operationId: 'watchOperation',
+      reach: 'objects',
       summary: 'The operation and its updates as server-sent events, until it ends',
       minRole: 'Auditor',
       params: operationParams,

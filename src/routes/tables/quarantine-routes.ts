@@ -26,18 +26,20 @@ export function quarantineRoutes({ quarantine, maintenance }: QuarantineRouteDep
       method: 'get',
       path: ALL,
       operationId: 'listQuarantine',
+      reach: 'filtered',
       summary: 'What expiry and orphan removal took away, newest first',
       minRole: 'Auditor',
       query: quarantineQuery,
       responses: { 200: { description: 'A page of entries', schema: quarantineList } },
-    }).handle(async ({ query: { table, state, ...page } }) => {
-      const { items: entries, next_page_token } = await quarantine.list({ table, state }, page)
+    }).handle(async ({ query: { table, state, ...page }, caller }) => {
+      const { items: entries, next_page_token } = await quarantine.list({ table, state }, page, caller)
       return { status: 200, body: { success: true, entries: [...entries], next_page_token } }
     }),
     route({
       method: 'get',
       path: ONE,
       operationId: 'getQuarantineEntry',
+      reach: 'objects',
       summary: 'One entry, with its files and snapshots',
       minRole: 'Auditor',
       params: quarantineParams,
@@ -47,6 +49,7 @@ export function quarantineRoutes({ quarantine, maintenance }: QuarantineRouteDep
       method: 'post',
       path: `${ONE}/restore`,
       operationId: 'restoreFromQuarantine',
+      reach: 'objects',
       summary: 'Put files back, and expired snapshots where the table still permits it; no row of the table changes',
       minRole: 'DataEngineer',
       params: quarantineParams,

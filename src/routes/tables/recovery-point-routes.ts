@@ -9,6 +9,7 @@ export function recoveryPointRoutes({ tables }: { readonly tables: Pick<TableSer
       method: 'get',
       path: '/api/recovery-points',
       operationId: 'listRecoveryPoints',
+      reach: 'objects',
       summary: 'Points in time to which a table can be restored, newest first',
       minRole: 'Auditor',
       query: recoveryPointsQuery,

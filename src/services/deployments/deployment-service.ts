@@ -2,7 +2,7 @@ import type { RequestContext } from '../../domain/audit.ts'
 import type { DeploymentAction } from '../../domain/deployments.ts'
 import { minRoleIn } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { hasRole } from '../../domain/roles.ts'
+import { type Caller, hasRole } from '../../domain/roles.ts'
 import type {
   ChangeDeploymentRequest,
   DeployRequest,
@@ -23,6 +23,7 @@ import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { opensAt } from '../environments/environment-rules.ts'
 import { requireDefinition } from '../lifecycle/definition-service.ts'
+import { pageByDefinitions } from '../identity/access/visible-lists.ts'
 import { keyPage, type ListPage, toListPage } from '../paging/paging.ts'
 import { beginRollout, rolloutInProgress } from './begin-rollout.ts'
 import { candidateAmong, candidateOf, settingsHash } from './planning/candidates.ts'
@@ -53,7 +54,7 @@ export interface DeploymentRequest {
 /** What runs of definitions in environments (docs/api.md#deployments). */
 export interface DeploymentService {
   /** Every definition in each environment that has a version of it, or had a deployment; newest definition first. */
-  list(query: ListDeploymentsQuery): Promise<ListPage<DeploymentView>>
+  list(query: ListDeploymentsQuery, caller: Caller): Promise<ListPage<DeploymentView>>
   /** The deploys, undeploys and rollbacks of a definition, newest first. Throws `NOT_FOUND`. */
   history(definitionId: string, query: ListDeploymentHistoryQuery): Promise<ListPage<DeploymentHistoryView>>
   /**
@@ -69,21 +70,8 @@ export interface DeploymentService {
 /** Deployments over the state database. */
 export function createDeploymentService(deps: DeploymentServiceDeps): DeploymentService {
   return {
-    async list({ environment, definition_id: definitionId, ...query }) {
-      const page = keyPage('deployments', query)
-      const places = await deps.deployments.list({ environment, definitionId }, page)
-      const shown = places.slice(0, page.limit)
-      const newest = new Map<string, VersionSummary>()
-      for (const { newest: version } of await deps.stores.versions.newestOfEach(definitionsOf(shown))) {
-        newest.set(`${version.definitionId}/${version.environment}`, version)
-      }
-      const views = new Map<string, DeploymentView>()
-      for (const place of shown) views.set(placeKey(place), await viewOf(deps, place, newest.get(placeKey(place))))
-      return toListPage(places, page.limit, {
-        key: placeKey,
-        view: (place) => views.get(placeKey(place)) ?? missingView(place),
-      })
-    },
+    list: (query, caller) =>
+      pageByDefinitions(caller, { query, read: (page) => listDeployments(deps, page) }, (one) => one.definition_id),
     async history(definitionId, { environment, ...query }) {
       await requireDefinition(deps.stores, definitionId)
       const page = keyPage('deployment_history', query)
@@ -98,6 +86,26 @@ export function createDeploymentService(deps: DeploymentServiceDeps): Deployment
       return answerOf(deps, key)
     },
   }
+}
+
+/** A page of all deployments. */
+async function listDeployments(
+  deps: DeploymentServiceDeps,
+  { environment, definition_id: definitionId, ...query }: ListDeploymentsQuery,
+): Promise<ListPage<DeploymentView>> {
+  const page = keyPage('deployments', query)
+  const places = await deps.deployments.list({ environment, definitionId }, page)
+  const shown = places.slice(0, page.limit)
+  const newest = new Map<string, VersionSummary>()
+  for (const { newest: version } of await deps.stores.versions.newestOfEach(definitionsOf(shown))) {
+    newest.set(`${version.definitionId}/${version.environment}`, version)
+  }
+  const views = new Map<string, DeploymentView>()
+  for (const place of shown) views.set(placeKey(place), await viewOf(deps, place, newest.get(placeKey(place))))
+  return toListPage(places, page.limit, {
+    key: placeKey,
+    view: (place) => views.get(placeKey(place)) ?? missingView(place),
+  })
 }
 
 function definitionsOf(places: readonly DeploymentPlace[]): readonly string[] {

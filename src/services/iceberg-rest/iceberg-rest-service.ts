@@ -5,6 +5,7 @@ import { fileState } from '../../catalog/file-state.ts'
 import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
 import type { FileStatus } from '../../iceberg/io/file-io.ts'
@@ -15,6 +16,8 @@ import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import { sha256Hex } from '../../lib/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
+import { requireTable, requireTables, seesTable } from '../identity/access/require-access.ts'
+import { requireNamespace, visibleNamespaces } from '../identity/access/visible-namespaces.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
@@ -66,12 +69,14 @@ export interface TableAnswer {
 export interface IcebergRestService extends RepeatedAnswers {
   /** Throws `NOT_FOUND` when the client names another warehouse than the catalog's. */
   requireWarehouse(warehouse: string | undefined): void
-  listNamespaces(parent: readonly string[], query: ListQuery): Promise<string>
-  namespace(namespace: readonly string[]): Promise<string>
+  /** Namespaces that exist for the caller. */
+  listNamespaces(parent: readonly string[], query: ListQuery, caller: Caller): Promise<string>
+  namespace(namespace: readonly string[], caller: Caller): Promise<string>
   createNamespace(body: Uint8Array, context: RequestContext): Promise<string>
   changeNamespace(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<string>
   dropNamespace(namespace: readonly string[], context: RequestContext): Promise<void>
-  listTables(namespace: readonly string[], query: ListQuery): Promise<string>
+  /** Tables that exist for the caller. */
+  listTables(namespace: readonly string[], query: ListQuery, caller: Caller): Promise<string>
   /** `known`: entity tags that the client has; undefined when the table still is in one of these states. */
   loadTable(identifier: TableIdentifier, options: LoadOptions): Promise<TableAnswer | undefined>
   createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer>
@@ -102,7 +107,7 @@ export interface DropOptions {
 
 /** Answers to repetitions of requests that have taken effect: what is there now. */
 export interface RepeatedAnswers {
-  createdNamespace(body: Uint8Array): Promise<string>
+  createdNamespace(body: Uint8Array, caller: Caller): Promise<string>
   changedNamespace(body: Uint8Array): string
   createdTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer>
   currentTable(identifier: TableIdentifier): Promise<TableAnswer>
@@ -128,8 +133,8 @@ class IcebergRest implements IcebergRestService {
     throw new DomainError('NOT_FOUND', `there is no warehouse ${asked}; this service has the catalog "${name}"`)
   }
 
-  async listNamespaces(parent: readonly string[], query: ListQuery): Promise<string> {
-    const all = await this.#catalog.listNamespaces()
+  async listNamespaces(parent: readonly string[], query: ListQuery, caller: Caller): Promise<string> {
+    const all = await visibleNamespaces(this.#catalog, caller)
     if (parent.length > 0 && !all.some((one) => formatNamespace(one) === formatNamespace(parent))) {
       throw new IcebergError('NO_SUCH_NAMESPACE', `Namespace does not exist: ${formatNamespace(parent)}`)
     }
@@ -138,8 +143,13 @@ class IcebergRest implements IcebergRestService {
     return stringifyJson({ namespaces: items.map((levels) => [...levels]), 'next-page-token': next })
   }
 
-  async namespace(namespace: readonly string[]): Promise<string> {
-    return stringifyJson(await inProtocolWords({ namespace }, () => this.#describe(namespace)))
+  async namespace(namespace: readonly string[], caller: Caller): Promise<string> {
+    return stringifyJson(
+      await inProtocolWords({ namespace }, async () => {
+        await requireNamespace(this.#catalog, namespace, caller)
+        return this.#describe(namespace)
+      }),
+    )
   }
 
   async createNamespace(body: Uint8Array, context: RequestContext): Promise<string> {
@@ -177,8 +187,12 @@ class IcebergRest implements IcebergRestService {
     await this.#record('namespace.drop', context, { objectId: formatNamespace(namespace) })
   }
 
-  async listTables(namespace: readonly string[], query: ListQuery): Promise<string> {
-    const all = await inProtocolWords({ namespace }, () => this.#catalog.listTables(namespace))
+  async listTables(namespace: readonly string[], query: ListQuery, caller: Caller): Promise<string> {
+    const found = await inProtocolWords({ namespace }, async () => {
+      await requireNamespace(this.#catalog, namespace, caller)
+      return this.#catalog.listTables(namespace)
+    })
+    const all = found.filter((identifier) => seesTable(caller, formatIdentifier(identifier)))
     const { items, next } = listPage(all, formatIdentifier, query)
     return stringifyJson({ identifiers: items.map(identifierJson), 'next-page-token': next })
   }
@@ -206,6 +220,7 @@ class IcebergRest implements IcebergRestService {
 
   async createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
+    requireTable(context.caller, formatIdentifier(identifier), 'DataEngineer')
     const names = this.#names // a catalog that is only read has none
     checkPropertyLimits({}, options.properties ?? {})
     requireUnreservedProperties(options.properties ?? {})
@@ -232,6 +247,7 @@ class IcebergRest implements IcebergRestService {
 
   async renameTable(body: Uint8Array, context: RequestContext): Promise<void> {
     const { from, to } = readRename(readBody(body))
+    requireTables(context.caller, [from, to].map(formatIdentifier), 'DataEngineer')
     await requireUnused(this.#deps.guard, formatIdentifier(from), 'rename')
     for (const name of [from, to]) await this.#requireMayWrite(name, context)
     await inProtocolWords({ table: from, newTable: to }, () => this.#names.rename(from, to))
@@ -267,13 +283,15 @@ class IcebergRest implements IcebergRestService {
     const report = readBody(body)
     if (await this.#isThere(identifier)) return this.#deps.reports.add(formatIdentifier(identifier), report, context)
     // a client reports commits to a table that is staged: nothing is kept for a name that may never be a table
-    await this.namespace(identifier.namespace)
+    await this.namespace(identifier.namespace, context.caller)
     requireReport(report)
   }
 
   async commitAll(body: Uint8Array, context: RequestContext): Promise<void> {
     const catalog = this.#catalog
     const changes = readChanges(readBody(body))
+    const names = changes.map(({ identifier }) => formatIdentifier(identifier))
+    requireTables(context.caller, names, 'DataEngineer')
     if (catalog.commitAll === undefined) {
       throw new IcebergError('UNSUPPORTED', 'This catalog cannot commit to several tables at once.')
     }
@@ -289,8 +307,8 @@ class IcebergRest implements IcebergRestService {
     await this.#recordCommits(changes, context)
   }
 
-  async createdNamespace(body: Uint8Array): Promise<string> {
-    return this.namespace(readNewNamespace(readBody(body)).namespace)
+  async createdNamespace(body: Uint8Array, caller: Caller): Promise<string> {
+    return this.namespace(readNewNamespace(readBody(body)).namespace, caller)
   }
 
   changedNamespace(body: Uint8Array): string {
@@ -300,6 +318,7 @@ class IcebergRest implements IcebergRestService {
 
   async createdTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const request = readBody(body)
+    requireTable(context.caller, formatIdentifier({ namespace, name: readName(request) }), 'DataEngineer')
     if (request['stage-create'] === true) return this.createTable(namespace, body, context) // it had no effect
     return this.currentTable({ namespace, name: readName(request) })
   }

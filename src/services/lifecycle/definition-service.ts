@@ -3,11 +3,13 @@ import { type Environment, FIRST_ENVIRONMENT, locksDefinition } from '../../doma
 import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { requireVersion } from '../../domain/precondition.ts'
 import { createDeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
 import type { DefinitionRecord } from '../../storage/stores/definition-store.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { Tx } from '../../storage/transactions.ts'
+import { pageByDefinitions } from '../identity/access/visible-lists.ts'
 import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { keyPage, toListPage } from '../paging/paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
@@ -48,8 +50,8 @@ export interface DefinitionService {
   create(definition: NewDefinition, context: RequestContext, managedBy?: string): Promise<CreatedDefinition>
   /** The same from a document. Throws `UNSUPPORTED_FORMAT_VERSION` for a document of a newer format. */
   import(document: ImportedDocument, context: RequestContext, managedBy?: string): Promise<CreatedDefinition>
-  /** Newest first. */
-  list(environment: Environment | undefined, page: PageQuery): Promise<ListPage<DefinitionView>>
+  /** Newest first, those whose tables all exist for the caller. */
+  list(environment: Environment | undefined, page: PageQuery, caller: Caller): Promise<ListPage<DefinitionView>>
   get(id: string): Promise<Versioned<DefinitionDetail>>
   /** Throws `DEFINITION_LOCKED` when a version's environment forbids updates, `PRECONDITION_FAILED`, `MANAGED`, `NOT_FOUND`. */
   update(id: string, update: DefinitionUpdate, changeRequest: ChangeRequest): Promise<Versioned<DefinitionView>>
@@ -68,10 +70,13 @@ export function createDefinitionService(deps: LifecycleDeps): DefinitionService 
       }
       return create(deps, document, { context, action: 'definition.import', managedBy })
     },
-    async list(environment, query) {
-      const page = keyPage('definitions', query)
-      const rows = await deps.stores.definitions.list(environment, page)
-      return toListPage(rows, page.limit, { key: ({ id }) => id, view: definitionView })
+    async list(environment, query, caller) {
+      const read = async (asked: PageQuery) => {
+        const page = keyPage('definitions', asked)
+        const rows = await deps.stores.definitions.list(environment, page)
+        return toListPage(rows, page.limit, { key: ({ id }) => id, view: definitionView })
+      }
+      return pageByDefinitions(caller, { query, read }, ({ id }) => id)
     },
     async get(id) {
       const definition = await requireDefinition(deps.stores, id)

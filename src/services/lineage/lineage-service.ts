@@ -11,6 +11,7 @@ import type { HealthIndexStore } from '../../storage/stores/tables/health-index-
 import type { DeployedVersion, VersionStore } from '../../storage/stores/version-store.ts'
 import type { GraphColumns } from '../../streaming/graph/graph-columns.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
+import { requireTable, seesTables } from '../identity/access/require-access.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import { type Flow, inOrderOfUse, pipelineFlow, versionFlow } from './flow.ts'
@@ -59,9 +60,11 @@ async function readLineage(
   { table, direction, depth, limit, columns = table !== undefined }: LineageQuery,
   { caller }: Pick<RequestContext, 'caller'>,
 ): Promise<LineageView> {
+  if (table !== undefined) requireTable(caller, table, 'Auditor')
   const catalog = deps.catalog.current()
   const parameters = await environmentParameters(deps)
-  const flows = await listFlows(deps, parameters)
+  const all = await listFlows(deps, parameters)
+  const flows = all.filter(({ sources, sinks }) => seesTables(caller, [...sources, ...sinks]))
   const walked = walkLineage(flows, { table, direction, depth, limit })
   const [tables, versions] = await Promise.all([
     findTableFacts([...walked.tables], { catalog, index: deps.index }),

@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts'
 import { isPolicyUser } from '../../domain/policies/policy.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { DatabaseError } from '../../storage/database-error.ts'
@@ -18,6 +19,7 @@ import type {
 } from '../../storage/stores/operations/operation-store.ts'
 import type { Operation } from '../../schemas/tables/operations.ts'
 import type { Prices } from '../../domain/tables/prices.ts'
+import { pageByTables } from '../identity/access/visible-lists.ts'
 import type { Logger } from '../logger.ts'
 import type { NewOperation, OperationLedger } from './ledger.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
@@ -97,8 +99,8 @@ export interface OperationService {
   find(id: string): Promise<OperationRecord>
   /** As the API returns it, with money at the configured prices. */
   view(operation: OperationRecord): Operation
-  /** Newest first. */
-  list(filter: OperationFilter, page: PageQuery): Promise<ListPage<OperationRecord>>
+  /** Newest first, those on tables that exist for the caller. */
+  list(filter: OperationFilter, page: PageQuery, caller: Caller): Promise<ListPage<OperationRecord>>
   /** Cancels a running operation; what was committed stays. Throws `NOT_FOUND`, or `CONFLICT` when it has ended. */
   cancel(id: string, context: RequestContext): Promise<OperationRecord>
   /** The operation now and after each change, until it has ended. */
@@ -161,8 +163,10 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     resume,
     find,
     view: (operation) => toOperation(operation, deps.prices),
-    async list(filter, query) {
-      return fromCursorPage(await deps.operations.list(filter, cursorPage(query)), (operation) => operation)
+    async list(filter, query, caller) {
+      const read = async (page: PageQuery) =>
+        fromCursorPage(await deps.operations.list(filter, cursorPage(page)), (operation) => operation)
+      return pageByTables(caller, { query, read }, ({ table }) => [table])
     },
     async cancel(id, context) {
       const operation = await find(id)

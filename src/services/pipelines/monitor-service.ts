@@ -1,13 +1,14 @@
 import { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole } from '../../domain/roles.ts'
+import { isLimited } from '../identity/access/require-access.ts'
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import { createMailbox, type Delivery } from '../../streaming/supervision/mailbox.ts'
 import type { HubEvent, MetricsHub } from '../../streaming/supervision/metrics-hub.ts'
 
 export interface MonitorServiceDeps {
   readonly hub: MetricsHub
-  /** All pipelines, or one, as the API returns them; throws `NOT_FOUND` for an unknown one. */
-  readonly listPipelines: (pipelineId: string | undefined) => Promise<readonly object[]>
+  /** All pipelines that exist for the caller, or one, as the API returns them; throws `NOT_FOUND` for an unknown one. */
+  readonly listPipelines: (caller: Caller, pipelineId: string | undefined) => Promise<readonly object[]>
   readonly now: () => Date
   readonly settings?: Partial<MonitorSettings> | undefined
 }
@@ -88,7 +89,7 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
           retryAfterS: 10,
         })
       }
-      if (pipelineId !== undefined) await deps.listPipelines(pipelineId)
+      if (pipelineId !== undefined) await deps.listPipelines(caller, pipelineId)
     },
     async *watch(request, signal) {
       const leave = watchers.enter(request.caller.user)
@@ -97,8 +98,10 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
       const heartbeat = setInterval(() => mailbox.put('heartbeat', { kind: 'heartbeat' }), settings.heartbeatMs)
       const checks = checkAgain(request, settings.recheckMs, (error) => mailbox.put('end', { kind: 'end', error }))
       try {
-        yield [await hello(request.pipelineId)]
-        for (let next = await mailbox.take(); next; next = await mailbox.take()) yield messageTexts(next, deps)
+        yield [await hello(request)]
+        for (let next = await mailbox.take(); next; next = await mailbox.take()) {
+          yield messageTexts(await visibleNews(next, request.caller), deps)
+        }
       } finally {
         leave()
         stopListening()
@@ -139,19 +142,39 @@ class Watchers {
   }
 }
 
+type Watched = Pick<WatchRequest, 'caller' | 'pipelineId'>
+
+/** The news of pipelines that exist for the caller, by the grants as they are now. */
+async function visibleNews({ messages, dropped }: Delivery<Item>, caller: Caller): Promise<Delivery<Item>> {
+  if (!isLimited(caller)) return { messages, dropped }
+  const visible: Item[] = []
+  for (const item of messages) if (await isVisible(item, caller)) visible.push(item)
+  return { messages: visible, dropped }
+}
+
+async function isVisible(item: Item, { access }: Caller): Promise<boolean> {
+  if (item.kind === 'heartbeat' || item.kind === 'end') return true
+  try {
+    // a pipeline that was deleted has no tables any more, and so its last news has no reader
+    return (await access?.isVisible({ kind: 'pipeline', id: item.pipelineId })) === true
+  } catch {
+    return false
+  }
+}
+
 /** Creates `hello`; clients that connect while nothing changes share one read of the pipelines. */
 function createHello({ hub, listPipelines, now }: MonitorServiceDeps) {
   let shared: { readonly seq: number; readonly text: Promise<string> } | undefined
-  const read = async (pipelineId: string | undefined, seq: number): Promise<string> => {
-    const pipelines = await listPipelines(pipelineId)
+  const read = async ({ caller, pipelineId }: Watched, seq: number): Promise<string> => {
+    const pipelines = await listPipelines(caller, pipelineId)
     return JSON.stringify({ type: 'hello', seq, at: now().toISOString(), pipelines })
   }
-  return async (pipelineId: string | undefined): Promise<string> => {
+  return async (watched: Watched): Promise<string> => {
     const seq = hub.lastSeq
-    if (pipelineId !== undefined) return read(pipelineId, seq)
+    if (watched.pipelineId !== undefined || isLimited(watched.caller)) return read(watched, seq)
     // A list read while the sequence number does not change is valid for all who have listened since.
     if (shared?.seq === seq) return shared.text
-    const own = { seq, text: read(undefined, seq) }
+    const own = { seq, text: read(watched, seq) }
     shared = own
     try {
       return await own.text

@@ -1,8 +1,11 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/roles.ts'
 import type { ListPipelinesQuery, StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
+import { tablesOfPipeline } from '../identity/access/object-tables.ts'
+import { seesTables } from '../identity/access/require-access.ts'
 import { requireRoleOn } from '../environments/write-rules.ts'
 import { type ListPage, pageOfList } from '../paging/paging.ts'
 import { type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
@@ -19,12 +22,12 @@ export interface PipelineService {
   status(id: string): Promise<PipelineView>
   /** What this process observed of the pipeline. Throws `NOT_FOUND`. */
   history(id: string): Promise<PipelineHistoryView>
-  /** Newest first. */
-  list(query: ListPipelinesQuery): Promise<ListPage<PipelineView>>
+  /** Newest first, those whose tables all exist for the caller. */
+  list(query: ListPipelinesQuery, caller: Caller): Promise<ListPage<PipelineView>>
   /** Deletes a pipeline that is not live. Throws `NOT_FOUND`, `CONFLICT`, `FORBIDDEN` for its environment's role. */
   forget(id: string, context: RequestContext): Promise<void>
-  /** All pipelines, or one, for the first message of a monitor. Throws `NOT_FOUND`. */
-  describeAll(id?: string): Promise<readonly PipelineView[]>
+  /** All pipelines that exist for the caller, or one, for the first message of a monitor. Throws `NOT_FOUND`. */
+  describeAll(caller: Caller, id?: string): Promise<readonly PipelineView[]>
 }
 
 /** Pipelines over a supervisor. */
@@ -56,8 +59,8 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
     },
     status: async (id) => describePipeline(await find(id)),
     history: async (id) => deps.history.of((await find(id)).id),
-    async list({ state, ...page }) {
-      const records = await deps.store.list()
+    async list({ state, ...page }, caller) {
+      const records = (await deps.store.list()).filter((one) => seesTables(caller, tablesOfPipeline(one)))
       const shown = state === undefined ? records : records.filter((one) => one.state === state)
       const newest = records[0]?.id ?? ''
       return pageOfList(shown.map(describePipeline), page, `pipelines ${state ?? ''} ${newest}`)
@@ -81,7 +84,12 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       deps.history.forget(id)
       await deps.unpin?.(pipeline)
     },
-    describeAll: async (id) => (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),
+    async describeAll(caller, id) {
+      const records = id === undefined ? await deps.store.list() : [await find(id)]
+      const visible = records.filter((one) => seesTables(caller, tablesOfPipeline(one)))
+      if (id !== undefined && visible.length === 0) throw new DomainError('NOT_FOUND', `no pipeline ${id}`)
+      return visible.map(describePipeline)
+    },
   }
 }
 

@@ -25,7 +25,9 @@ export async function switchCatalog(
   request: SetCatalogConfigRequest,
   options: ConfigureOptions,
 ): Promise<{ readonly config: CatalogConfig; readonly affected: readonly AffectedPipeline[] }> {
-  const running = (await pipelines.describeAll()).filter(({ state }) => state !== 'stopped' && state !== 'failed')
+  const running = (await pipelines.describeAll(options.context.caller)).filter(
+    ({ state }) => state !== 'stopped' && state !== 'failed',
+  )
   const names = [...new Set(running.flatMap(tablesOf))]
   const before = catalog.problem() === undefined ? await identities(catalog, names) : new Map<string, string>()
   const config = await catalog.configure(request, options)

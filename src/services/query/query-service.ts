@@ -2,6 +2,7 @@ import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifie
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { queryRequest, tableRowsQuery } from '../../schemas/tables/rows.ts'
+import { visibleTables } from '../identity/access/visible-tables.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { findTables, type FoundTable } from './find-tables.ts'
 import { readFirstRows } from './first-rows.ts'
@@ -97,7 +98,8 @@ async function runSql(deps: QueryServiceDeps, request: SqlRequest, caller: Query
   const began = deps.now().getTime()
   const { user } = caller.context.caller
   const named = await deps.sandbox.forOwner(user).tables(request.sql)
-  const places = await findTables(deps.catalog.current(), named, caller.signal)
+  const visible = visibleTables(deps.catalog.current(), caller.context.caller, 'DataEngineer')
+  const places = await findTables(visible, named, caller.signal)
   const { replaced, tables } = await openTables(deps, places, { asOf: asOfRequest(request), ...planning(caller) })
   const checked = await checkQuery(deps, { user, sql: withRelations(request.sql, replaced), tables })
   if (request.dry_run === true) return dryRun(deps, { tables, checked, began })

@@ -1,5 +1,6 @@
-import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { formatIdentifier, noSuchNamespace, parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
@@ -25,6 +26,7 @@ import type { recoveryPointList } from '../../schemas/tables/recovery-points.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
+import { isLimited, seesTable } from '../identity/access/require-access.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { requireRegistrable } from './registration.ts'
@@ -44,7 +46,8 @@ export interface TableServiceDeps {
 
 /** Reads tables, by qualified name; unknown ones throw `NO_SUCH_TABLE`. Only `register` changes something. */
 export interface TableService {
-  list(namespace: string | undefined, page: PageQuery): Promise<Wire<typeof tableList>>
+  /** Tables that exist for the caller. */
+  list(namespace: string | undefined, page: PageQuery, caller: Caller): Promise<Wire<typeof tableList>>
   overview(table: string): Promise<Wire<typeof tableOverview>>
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
@@ -70,8 +73,12 @@ export function createTableService(deps: TableServiceDeps): TableService {
   const readStatistics = createSharedStatistics()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
-    async list(namespace, page) {
-      const found = await catalog.current().listTables(namespace?.split('.'))
+    async list(namespace, page, caller) {
+      const levels = namespace?.split('.')
+      const all = await catalog.current().listTables(levels)
+      const found = all.filter((identifier) => seesTable(caller, formatIdentifier(identifier)))
+      // a namespace without a visible table could be that of hidden ones
+      if (found.length === 0 && levels !== undefined && isLimited(caller)) throw noSuchNamespace(levels)
       const rows = found.map((identifier) => ({
         name: identifier.name,
         namespace: identifier.namespace.join('.'),

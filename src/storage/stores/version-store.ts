@@ -78,6 +78,8 @@ export interface VersionStore {
   inEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
   /** The newest version of each definition in each of these environments; only one page of them is in memory. */
   newestInEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
+  /** The ids of all versions of these definitions. */
+  idsOf(definitionIds: readonly string[]): Promise<readonly Pick<VersionSummary, 'id' | 'definitionId'>[]>
   /** These versions, of any definition, in no particular order; ids without a version are skipped. */
   withIds(ids: readonly string[]): Promise<readonly DeployedVersion[]>
   /** The newest version in an environment. */
@@ -184,6 +186,7 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
     inEnvironments: (environments) => pagesOf(() => namedVersions(db).where(PLACE, 'in', environments)),
     newestInEnvironments: (environments) =>
       pagesOf(() => newestVersions(db).where(PLACE, 'in', environments), PAGE_OF_NEWEST),
+    idsOf: (definitionIds) => idsOf(db, definitionIds),
     withIds: (ids) => withIds(db, ids),
     newestOfEach: (definitionIds) => newestOfEach(db, definitionIds),
     async newestIn(definitionId, environment) {
@@ -250,6 +253,19 @@ async function* pagesOf(
 
 /** Databases limit the parameters of a statement. */
 const IDS_AT_ONCE = 500
+
+async function idsOf(
+  db: Kysely<StateTables>,
+  definitionIds: readonly string[],
+): Promise<readonly Pick<VersionSummary, 'id' | 'definitionId'>[]> {
+  const found: Pick<VersionSummary, 'id' | 'definitionId'>[] = []
+  for (let at = 0; at < definitionIds.length; at += IDS_AT_ONCE) {
+    const some = definitionIds.slice(at, at + IDS_AT_ONCE)
+    const query = db.selectFrom('pipeline_versions').select(['id', 'definition_id as definitionId'])
+    found.push(...(await query.where('definition_id', 'in', some).execute()))
+  }
+  return found
+}
 
 async function withIds(db: Kysely<StateTables>, ids: readonly string[]): Promise<readonly DeployedVersion[]> {
   const found: DeployedVersion[] = []

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../domain/audit.ts'
 import { DomainError } from '../../../domain/errors.ts'
+import type { Caller } from '../../../domain/roles.ts'
 import { asObject, toLong } from '../../../iceberg/json/json-fields.ts'
 import { parseJson } from '../../../iceberg/json/lossless-json.ts'
 import type { HeldFile } from '../../../maintenance/quarantine/held-files.ts'
@@ -8,6 +9,7 @@ import { type ExpiredHistory, historyFromJson } from '../../../maintenance/quara
 import type { QuarantineDetails, QuarantineEntry, QuarantinePurged } from '../../../schemas/tables/quarantine.ts'
 import type { QuarantineEntriesTable } from '../../../storage/automation-schema.ts'
 import { createQuarantineStore, type QuarantineFilter } from '../../../storage/stores/operations/quarantine-store.ts'
+import { pageByTables } from '../../identity/access/visible-lists.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../../paging/paging.ts'
 import { heldFiles, type HoldingOperation, quarantineOf } from './hold.ts'
 import { notHeld, purgeDue, purgeOnRequest } from './purge-entry.ts'
@@ -23,8 +25,8 @@ export interface RestorableEntry {
 
 /** Files that expiry and orphan removal took away (docs/api.md#quarantine). */
 export interface QuarantineService {
-  /** Newest first. */
-  list(filter: QuarantineFilter, page: PageQuery): Promise<ListPage<QuarantineEntry>>
+  /** Newest first, those of tables that exist for the caller. */
+  list(filter: QuarantineFilter, page: PageQuery, caller: Caller): Promise<ListPage<QuarantineEntry>>
   /** Throws `NOT_FOUND`. */
   get(id: string): Promise<QuarantineDetails>
   /** Where an operation puts files. */
@@ -52,8 +54,9 @@ const RESTORE_MS = 86_400_000
 export function createQuarantineService(deps: QuarantineDeps): QuarantineService {
   const { store } = deps
   return {
-    async list(filter, page) {
-      return fromCursorPage(await store.list(filter, cursorPage(page)), viewOf)
+    async list(filter, query, caller) {
+      const read = async (page: PageQuery) => fromCursorPage(await store.list(filter, cursorPage(page)), viewOf)
+      return pageByTables(caller, { query, read }, ({ table }) => [table])
     },
     async get(id) {
       const entry = await find(deps, id)

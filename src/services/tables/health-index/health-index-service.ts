@@ -1,4 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts'
+import type { Caller } from '../../../domain/roles.ts'
 import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { healthHistory, healthIndex, IndexedTableView } from '../../../schemas/tables/health-index.ts'
 import type { Wire } from '../../../schemas/wire.ts'
@@ -9,8 +10,11 @@ import {
   type HealthSort,
   indexCursor,
   type IndexCursor,
+  type IndexQuery,
+  type IndexTotals,
   type TableHealth,
 } from '../../../storage/stores/tables/health-index-store.ts'
+import { isLimited, seesTable } from '../../identity/access/require-access.ts'
 import { decodePageToken, encodePageToken } from '../../paging/page-token.ts'
 import { pageLimit, type PageQuery } from '../../paging/paging.ts'
 import type { HealthIndexer } from './indexer.ts'
@@ -27,7 +31,8 @@ export interface HealthIndexQuery extends PageQuery {
 
 /** Reads the health index; it never reads a table. */
 export interface HealthIndexService {
-  list(query: HealthIndexQuery): Promise<Wire<typeof healthIndex>>
+  /** Tables that exist for the caller, and counts over these. */
+  list(query: HealthIndexQuery, caller: Caller): Promise<Wire<typeof healthIndex>>
   /** Samples, newest first. Throws `NOT_FOUND` for a table that is not in the index. */
   history(
     table: string,
@@ -54,13 +59,13 @@ export function createHealthIndexService(
   indexer: Pick<HealthIndexer, 'progress'>,
 ): HealthIndexService {
   return {
-    async list({ sort = 'score', order = FIRST[sort], page_size: size, page_token: token, ...filter }) {
+    async list({ sort = 'score', order = FIRST[sort], page_size: size, page_token: token, ...filter }, caller) {
       const key = `${sort} ${order}`
       const limit = size ?? DEFAULT_ROWS
       const after = decodePageToken(token, (position) => cursorOf(position, key))
       const [rows, totals] = await Promise.all([
-        store.list({ ...filter, sort, order, limit: limit + 1, after }),
-        store.totals(),
+        listVisible(store, { ...filter, sort, order, limit: limit + 1, after }, caller),
+        isLimited(caller) ? visibleTotals(store, caller) : store.totals(),
       ])
       const shown = rows.slice(0, limit)
       const last = rows.length > limit ? shown.at(-1) : undefined
@@ -77,7 +82,7 @@ export function createHealthIndexService(
           stale: totals.stale,
         },
         checked_at: checkedAt ?? null,
-        pending_count: pending,
+        pending_count: isLimited(caller) ? 0 : pending,
         next_page_token: last === undefined ? null : tokenOf(key, indexCursor(last, sort)),
       }
     },
@@ -98,6 +103,48 @@ export function createHealthIndexService(
       }
     },
   }
+}
+
+/** Rows at once of a list that is filtered. */
+const ROWS_AT_ONCE = 1000
+
+/** The rows of a list that exist for the caller, up to the limit. */
+async function listVisible(
+  store: HealthIndexStore,
+  query: IndexQuery,
+  caller: Caller,
+): Promise<readonly TableHealth[]> {
+  if (!isLimited(caller)) return store.list(query)
+  const visible: TableHealth[] = []
+  let { after } = query
+  while (true) {
+    const rows = await store.list({ ...query, limit: ROWS_AT_ONCE, after })
+    visible.push(...rows.filter((row) => seesTable(caller, row.table_name)))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < ROWS_AT_ONCE || visible.length >= query.limit) {
+      return visible.slice(0, query.limit)
+    }
+    after = indexCursor(last, query.sort)
+  }
+}
+
+/** Sums over the tables that exist for the caller. */
+async function visibleTotals(store: HealthIndexStore, caller: Caller): Promise<IndexTotals> {
+  const bands = { good: 0, fair: 0, poor: 0, unknown: 0 }
+  const sums = { tables: 0, bytes: 0, heldBytes: 0, smallFiles: 0, stale: 0 }
+  for await (const rows of store.walk()) {
+    for (const row of rows) {
+      if (!seesTable(caller, row.table_name)) continue
+      const { band } = indexedTableView(row)
+      bands[band] += 1
+      sums.tables += 1
+      sums.bytes += row.total_size_bytes
+      sums.heldBytes += row.held_bytes
+      sums.smallFiles += row.small_file_count
+      sums.stale += row.is_stale ? 1 : 0
+    }
+  }
+  return { bands, ...sums }
 }
 
 function sampleView(sample: TableHealthSamplesTable): Wire<typeof healthHistory>['samples'][number] {
