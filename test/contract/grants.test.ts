@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { openLab, type StreamLab } from '../streaming/support.ts'
 import { actor, type Actor } from '../support/lifecycle.ts'
+import type { Answer } from '../support/service.ts'
 import { callTool } from '../support/mcp-call.ts'
 import { until } from '../support/waiting.ts'
 import { concretePath, PATH_VALUES } from './route-probes.ts'
@@ -33,7 +34,7 @@ function graph(source: string, sink: string) {
   }
 }
 
-async function ok(answer: Promise<{ status: number; body: any }>): Promise<any> {
+async function ok(answer: Promise<Answer>): Promise<Answer['body']> {
   const { status, body } = await answer
   expect(status, JSON.stringify(body)).toBeLessThan(300)
   return body

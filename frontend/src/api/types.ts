@@ -1,5 +1,6 @@
 /** Types of the interface, taken from the server's own schemas; nothing of them is left at run time. */
 import type { z } from 'zod'
+import type * as access from '../../../src/schemas/tables/access.ts'
 import type * as agent from '../../../src/schemas/agent.ts'
 import type * as alerts from '../../../src/schemas/alerts.ts'
 import type * as approvals from '../../../src/schemas/approvals.ts'
@@ -85,6 +86,9 @@ export type PipelineList = z.infer<typeof pipelines.pipelineList>
 export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
+
+export type Grant = z.infer<typeof access.grant>
+export type AccessAnswer = z.infer<typeof access.accessAnswer>
 
 export type AlertRequest = alerts.AlertRequest
 export type Alert = alerts.AlertView

@@ -2,11 +2,15 @@
 export const settingsStrings = {
   title: 'Settings',
   pageTitle: (tab: string) => `Settings: ${tab.toLowerCase()}`,
-  tabs: { catalog: 'Catalog', tokens: 'Tokens', alerts: 'Alerts', about: 'About' },
+  tabs: { catalog: 'Catalog', tokens: 'Tokens', grants: 'Grants', alerts: 'Alerts', about: 'About' },
   leadOnly: {
     tokens: {
       title: 'Permission denied',
       text: 'Managing tokens requires the role Lead data engineer. Ask a lead if you need a token.',
+    },
+    grants: {
+      title: 'Permission denied',
+      text: 'Managing grants requires the role Lead data engineer.',
     },
     alerts: {
       title: 'Permission denied',
@@ -141,6 +145,45 @@ export const tokenStrings = {
     done: 'Token revoked',
   },
   loadMore: 'Load more',
+} as const
+
+/** Text of the grants page. */
+export const grantStrings = {
+  title: 'Grants',
+  lead: 'Roles of users and groups on tables. With one grant or more, a table without a matching grant does not exist for other users than leads.',
+  create: 'New grant',
+  edit: 'Edit',
+  editLabel: (principal: string) => `Edit the grant of ${principal}`,
+  remove: 'Remove',
+  removeLabel: (principal: string) => `Remove the grant of ${principal}`,
+  removeTitle: (principal: string) => `Remove the grant of ${principal}?`,
+  removeOne: 'Tables that no other grant matches do not exist for them any more.',
+  removeLast: 'This is the last grant. Every user sees every table again.',
+  saved: 'Grants saved',
+  empty: { title: 'No grants', text: 'Every user sees every table, with the role of the user.' },
+  columns: {
+    principal: 'User or group',
+    role: 'Role',
+    tables: 'Tables',
+    except: 'Except',
+    environments: 'Environments',
+    actions: 'Actions',
+  },
+  form: {
+    newTitle: 'New grant',
+    editTitle: 'Edit grant',
+    principal: 'User or group',
+    principalHelp: 'user:NAME, or group:NAME for a group of the identity provider.',
+    role: 'Role',
+    roleHelp: 'A user never gets more than the own role.',
+    tables: 'Tables',
+    tablesHelp: 'One name per line. * stands for any characters, such as sales.*',
+    except: 'Except',
+    exceptHelp: 'Tables that the grant leaves out.',
+    environments: 'Only for moves and deployments in',
+    environmentsHelp: 'Without a choice, the grant counts in every environment.',
+    submit: 'Save',
+  },
 } as const
 
 /** Text of the page about the service. */

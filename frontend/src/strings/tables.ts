@@ -253,6 +253,18 @@ export const readers = {
   more: 'More users read this table.',
 } as const
 
+/** Text of the section that explains access to a table. */
+export const access = {
+  title: 'Who may see this table?',
+  principal: 'User or group',
+  placeholder: 'user:ada or group:analysts',
+  submit: 'Explain',
+  unlimited: 'There are no grants: every user sees this table.',
+  none: 'No grant matches: the table does not exist for them, unless they are lead data engineers.',
+  role: (role: string) => `At most ${role}, by these grants:`,
+  grant: (principal: string, role: string, tables: string) => `${principal}: ${role} on ${tables}`,
+} as const
+
 /** Text of the control that restores a table to a time. */
 export const restore = {
   label: (zone: string) => `Restore to a time (${zone})`,

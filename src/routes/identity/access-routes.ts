@@ -1,4 +1,4 @@
-import { accessAnswer, accessQuery, grantList } from '../../schemas/access.ts'
+import { accessAnswer, accessQuery, grantList } from '../../schemas/tables/access.ts'
 import type { AccessService } from '../../services/identity/access/access-service.ts'
 import { readChangeRequest } from '../routing/change-request.ts'
 import { entityTag } from '../routing/entity-tag.ts'

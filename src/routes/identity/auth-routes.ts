@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { SignedInUser } from '../../domain/roles.ts'
 import { createdToken, createTokenRequest, tokenList, tokenParams, whoAmI } from '../../schemas/auth.ts'
 import { pageQuery } from '../../schemas/common.ts'
+import { whoIs } from '../../services/identity/access/identity-with-access.ts'
 import type { TokenService } from '../../services/identity/token-service.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
@@ -17,7 +18,7 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
       summary: 'The current user',
       minRole: 'Auditor',
       responses: { 200: { description: 'User and role', schema: whoAmI } },
-    }).handle(async ({ caller: { access: _, ...user } }) => ({ status: 200, body: user })),
+    }).handle(async ({ caller }) => ({ status: 200, body: whoIs(caller) })),
     route({
       method: 'get',
       path: '/api/auth/tokens',

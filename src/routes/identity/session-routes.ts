@@ -2,6 +2,7 @@ import { serialize } from 'hono/utils/cookie'
 import { sessionCookie, sessionSecret } from '../../middleware/authenticate.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
 import { openSessionRequest, whoAmI } from '../../schemas/auth.ts'
+import { whoIs } from '../../services/identity/access/identity-with-access.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import { requestContext, publicRoute, type Route, route } from '../routing/route.ts'
 
@@ -21,7 +22,11 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
         { token: body.token, address: exchange.clientAddress },
         { requestId: exchange.requestId, ...(previous === undefined ? {} : { previous }) },
       )
-      return { status: 201, body: opened.caller, headers: setCookie(opened.secret, { secure: exchange.isSecure }) }
+      return {
+        status: 201,
+        body: whoIs(opened.caller),
+        headers: setCookie(opened.secret, { secure: exchange.isSecure }),
+      }
     }),
     route({
       method: 'delete',

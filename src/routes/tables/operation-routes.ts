@@ -46,24 +46,28 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       const cancelled = await operations.cancel(input.params.operation_id, requestContext(input))
       return { status: 200, body: operations.view(cancelled) }
     }),
-    route({
-      method: 'get',
-      path: '/api/operations/{operation_id}/events',
-      operationId: 'watchOperation',
-      reach: 'objects',
-      summary: 'The operation and its updates as server-sent events, until it ends',
-      minRole: 'Auditor',
-      params: operationParams,
-      responses: { 200: { description: 'A stream', contentType: 'text/event-stream', schema: operation } },
-    }).handle(async (input) => {
-      const { operation_id: id } = input.params
-      await operations.find(id)
-      const { signal } = input.exchange.request
-      return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
-        for await (const record of operations.watch(id, streamSignal)) {
-          yield { event: 'operation', data: operations.view(record) }
-        }
-      })
-    }),
+    watchRoute(operations),
   ]
+}
+
+function watchRoute(operations: OperationService): Route {
+  return route({
+    method: 'get',
+    path: '/api/operations/{operation_id}/events',
+    operationId: 'watchOperation',
+    reach: 'objects',
+    summary: 'The operation and its updates as server-sent events, until it ends',
+    minRole: 'Auditor',
+    params: operationParams,
+    responses: { 200: { description: 'A stream', contentType: 'text/event-stream', schema: operation } },
+  }).handle(async (input) => {
+    const { operation_id: id } = input.params
+    await operations.find(id)
+    const { signal } = input.exchange.request
+    return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
+      for await (const record of operations.watch(id, streamSignal)) {
+        yield { event: 'operation', data: operations.view(record) }
+      }
+    })
+  })
 }

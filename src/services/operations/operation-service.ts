@@ -163,11 +163,8 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     resume,
     find,
     view: (operation) => toOperation(operation, deps.prices),
-    async list(filter, query, caller) {
-      const read = async (page: PageQuery) =>
-        fromCursorPage(await deps.operations.list(filter, cursorPage(page)), (operation) => operation)
-      return pageByTables(caller, { query, read }, ({ table }) => [table])
-    },
+    list: (filter, query, caller) =>
+      pageByTables(caller, { query, read: (page) => listPage(deps, filter, page) }, ({ table }) => [table]),
     async cancel(id, context) {
       const operation = await find(id)
       const live = running.get(id)
@@ -184,6 +181,14 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       await runner.outcomes.close()
     },
   }
+}
+
+async function listPage(
+  { operations }: OperationServiceDeps,
+  filter: OperationFilter,
+  page: PageQuery,
+): Promise<ListPage<OperationRecord>> {
+  return fromCursorPage(await operations.list(filter, cursorPage(page)), (operation) => operation)
 }
 
 /** Puts an operation into the ledger; if the database does not confirm that, the operation ends there. */

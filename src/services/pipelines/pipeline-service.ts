@@ -34,8 +34,8 @@ export interface PipelineService {
 export function createPipelineService(deps: PipelineServiceDeps): PipelineService {
   const find = async (id: string): Promise<PipelineRecord> => {
     const record = await deps.store.find(id)
-    if (!record) throw new DomainError('NOT_FOUND', `no pipeline ${id}`)
-    return record
+    if (record) return record
+    throw noPipeline(id)
   }
   return {
     start: (request, context) => startPipeline(deps, request, context),
@@ -60,7 +60,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
     status: async (id) => describePipeline(await find(id)),
     history: async (id) => deps.history.of((await find(id)).id),
     async list({ state, ...page }, caller) {
-      const records = (await deps.store.list()).filter((one) => seesTables(caller, tablesOfPipeline(one)))
+      const records = await visiblePipelines(deps, caller)
       const shown = state === undefined ? records : records.filter((one) => one.state === state)
       const newest = records[0]?.id ?? ''
       return pageOfList(shown.map(describePipeline), page, `pipelines ${state ?? ''} ${newest}`)
@@ -85,12 +85,20 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       await deps.unpin?.(pipeline)
     },
     async describeAll(caller, id) {
-      const records = id === undefined ? await deps.store.list() : [await find(id)]
-      const visible = records.filter((one) => seesTables(caller, tablesOfPipeline(one)))
-      if (id !== undefined && visible.length === 0) throw new DomainError('NOT_FOUND', `no pipeline ${id}`)
-      return visible.map(describePipeline)
+      if (id === undefined) return (await visiblePipelines(deps, caller)).map(describePipeline)
+      const record = await find(id)
+      if (!seesTables(caller, tablesOfPipeline(record))) throw noPipeline(id)
+      return [describePipeline(record)]
     },
   }
+}
+
+async function visiblePipelines({ store }: PipelineServiceDeps, caller: Caller): Promise<readonly PipelineRecord[]> {
+  return (await store.list()).filter((one) => seesTables(caller, tablesOfPipeline(one)))
+}
+
+function noPipeline(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `no pipeline ${id}`)
 }
 
 /** Stopping or deleting what runs in an environment needs the role that deploys there. */

@@ -1,6 +1,7 @@
 // The only file of the page that imports the schemas of the service at run time, so that they load with forms only.
 import './zod-setup.ts'
 
+export { grant as grantRequest } from '../../../../src/schemas/tables/access.ts'
 export { createTokenRequest } from '../../../../src/schemas/auth.ts'
 export { setCatalogConfigRequest } from '../../../../src/schemas/catalog-config.ts'
 export { createDefinitionRequest } from '../../../../src/schemas/definitions.ts'

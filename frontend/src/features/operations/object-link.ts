@@ -18,6 +18,7 @@ const PAGES: Readonly<Record<string, (id: string, entry: Pick<AuditEntry, 'detai
   },
   approval: (id) => ({ to: `/approvals/${encodeURIComponent(id)}` }),
   token: () => ({ to: '/settings/tokens' }),
+  grants: () => ({ to: '/settings/grants' }),
   alert: (id) => ({ to: '/settings/alerts', search: { alert: id } }),
   config: () => ({ to: '/settings/catalog' }),
 }

@@ -36,6 +36,11 @@ export function settingsRoutes(root: Root) {
     }),
     createRoute({
       getParentRoute: () => root,
+      path: '/settings/grants',
+      component: lazyRouteComponent(() => import('./grants/grants-page.tsx'), 'GrantsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
       path: '/settings/alerts',
       component: lazyRouteComponent(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
     }),

@@ -7,6 +7,7 @@ import classes from './settings.module.css'
 const TABS = [
   { to: '/settings/catalog', label: strings.tabs.catalog },
   { to: '/settings/tokens', label: strings.tabs.tokens },
+  { to: '/settings/grants', label: strings.tabs.grants },
   { to: '/settings/alerts', label: strings.tabs.alerts },
   { to: '/settings/about', label: strings.tabs.about },
 ] as const

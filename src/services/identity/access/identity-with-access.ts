@@ -2,6 +2,11 @@ import type { SignedInUser } from '../../../domain/roles.ts'
 import type { IdentityService } from '../identity-service.ts'
 import type { AccessService } from './access-service.ts'
 
+/** The user as the API returns it. */
+export function whoIs({ user, role, via }: SignedInUser): Pick<SignedInUser, 'user' | 'role' | 'via'> {
+  return { user, role, via }
+}
+
 /** Identity whose callers have their access to tables: the one place where callers get it, whatever their credential. */
 export function identityWithAccess(
   identity: IdentityService,

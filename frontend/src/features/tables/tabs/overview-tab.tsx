@@ -14,6 +14,7 @@ import { common, operations } from '../../../strings/everywhere/common.ts'
 import { snapshots, table as words } from '../../../strings/tables.ts'
 import { healthQuery, overviewQuery, schemaQuery, tableOperationsQuery } from '../api.ts'
 import { UsedBy } from '../../lineage/used-by.tsx'
+import { AccessSection } from '../access-section.tsx'
 import { ReadersSection } from '../readers-section.tsx'
 import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
@@ -43,6 +44,7 @@ export function OverviewTab({ table, onAction }: TabProps) {
         {overview.data && <Facts overview={overview.data} />}
         <UsedBy table={table} />
         <ReadersSection table={table} />
+        <AccessSection table={table} />
         <PolicySection table={table} />
         <LatestOperations table={table} />
       </div>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createGlobIndex } from '../../../src/domain/access/glob-index.ts'
-import { compileGrants, type Grant } from '../../../src/domain/access/grants.ts'
+import { createGlobIndex } from '../../../src/domain/tables/glob-index.ts'
+import { compileGrants, type Grant } from '../../../src/domain/tables/grants.ts'
 import { matchesGlob } from '../../../src/domain/tables/table-globs.ts'
 
 const ada = { user: 'ada', role: 'DataEngineer', groups: ['analysts'] } as const

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { ROLES } from '../domain/roles.ts'
-import { NO_CONTROL_CHARACTERS, tableName } from './common.ts'
-import { runEnvironment } from './environments.ts'
+import { RUN_ENVIRONMENTS } from '../../domain/environments.ts'
+import { ROLES } from '../../domain/roles.ts'
+import { NO_CONTROL_CHARACTERS, tableName } from '../common.ts'
 
 const MAX_GRANTS = 10_000
 const MAX_GLOBS = 1000
@@ -14,6 +14,7 @@ const glob = z
   .refine((text) => text.trim() === text, 'must not start or end with a space')
 
 const role = z.enum(ROLES)
+const environment = z.enum(RUN_ENVIRONMENTS)
 
 /** A role on the tables that match, for a user or a group (docs/api.md#grants). */
 export const grant = z
@@ -41,7 +42,7 @@ export const grant = z
         description: 'Table names that the grant leaves out, as `tables`, in any case',
         example: ['sales.salaries'],
       }),
-    environments: z.array(runEnvironment).min(1).optional().meta({
+    environments: z.array(environment).min(1).optional().meta({
       description: 'Where the grant counts for moves and deployments of versions; default: in every environment',
     }),
   })
@@ -59,7 +60,7 @@ export const accessQuery = z
     user: z.string().min(1).max(290).optional(),
     group: z.string().min(1).max(290).optional().meta({ description: 'A group of the user, or a group alone' }),
     table: tableName,
-    environment: runEnvironment.optional().meta({ description: 'The role for moves and deployments there' }),
+    environment: environment.optional().meta({ description: 'The role for moves and deployments there' }),
   })
   .refine(({ user, group }) => user !== undefined || group !== undefined, {
     message: 'is required, or group',

@@ -1,6 +1,6 @@
 import type { RunEnvironment } from '../environments.ts'
 import { hasRole, type Role, type SignedInUser } from '../roles.ts'
-import { matchesGlob } from '../tables/table-globs.ts'
+import { matchesGlob } from './table-globs.ts'
 import { createGlobIndex, type GlobIndex } from './glob-index.ts'
 
 /** A role on the tables that match, for a user or a group (docs/api.md#grants). */

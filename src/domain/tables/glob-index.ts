@@ -1,4 +1,4 @@
-import { matchesGlob } from '../tables/table-globs.ts'
+import { matchesGlob } from './table-globs.ts'
 
 /** Finds the patterns that match a name, without comparing the name with every pattern. */
 export interface GlobIndex<T> {
