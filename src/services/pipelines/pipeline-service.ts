@@ -32,11 +32,7 @@ export interface PipelineService {
 
 /** Pipelines over a supervisor. */
 export function createPipelineService(deps: PipelineServiceDeps): PipelineService {
-  const find = async (id: string): Promise<PipelineRecord> => {
-    const record = await deps.store.find(id)
-    if (record) return record
-    throw noPipeline(id)
-  }
+  const find = (id: string): Promise<PipelineRecord> => findPipeline(deps, id)
   return {
     start: (request, context) => startPipeline(deps, request, context),
     async stop(id, mode, context) {
@@ -95,6 +91,12 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
 
 async function visiblePipelines({ store }: PipelineServiceDeps, caller: Caller): Promise<readonly PipelineRecord[]> {
   return (await store.list()).filter((one) => seesTables(caller, tablesOfPipeline(one)))
+}
+
+async function findPipeline({ store }: PipelineServiceDeps, id: string): Promise<PipelineRecord> {
+  const record = await store.find(id)
+  if (record) return record
+  throw noPipeline(id)
 }
 
 function noPipeline(id: string): DomainError {
