@@ -46,7 +46,7 @@ beforeAll(async () => {
   for (const name of ['s.open', 's.copy', 's.mixed', 's.other', HIDDEN, 'qzhid.qzhidcopy']) {
     await lab.createTable(name, COLUMNS)
   }
-  await lab.append(HIDDEN, `SELECT 1 AS c1, 'qzhidvalue' AS c2`)
+  await lab.append(HIDDEN, `SELECT 1 AS c1, 'value' AS c2`)
   await lab.append('s.open', `SELECT 1 AS c1, 'one' AS c2`)
   eve = await actor(lab.service, 'eve', 'DataEngineer')
   otto = await actor(lab.service, 'otto', 'Auditor')
