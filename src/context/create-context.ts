@@ -378,6 +378,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     reports: services.reports,
     quarantine: services.quarantine,
     operations: services.operations,
+    savings: services.savings,
     monitor: services.monitor,
     pipelines: services.pipelines,
     graphs: services.graphs,

@@ -13,10 +13,12 @@ import type { SparkEngine } from '../maintenance/spark/spark-engine.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
 import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
 import { createOperationService } from '../services/operations/operation-service.ts'
+import { createSavingsService } from '../services/operations/savings/savings-service.ts'
 import { createTableLock, type LockTimes } from '../services/tables/table-lock.ts'
 import { createReconciler } from '../services/operations/reconciler.ts'
 import { createTableService } from '../services/tables/table-service.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
+import { createSavingsStore } from '../storage/stores/operations/savings-store.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createTableReportStore } from '../storage/stores/tables/report-store.ts'
@@ -98,7 +100,8 @@ export function openMaintenance(parts: MaintenanceParts) {
     now,
     log,
   })
+  const savings = createSavingsService({ store: createSavingsStore(db), now, prices: parts.prices })
   const reports = createTableReports({ store: createTableReportStore(db), newId, now })
   const icebergRest = createIcebergRestService({ catalog, guard, environments, inTransaction, audit, reports })
-  return { ...quarantine, tables, operations, maintenance, reconciler, icebergRest, reports }
+  return { ...quarantine, tables, operations, savings, maintenance, reconciler, icebergRest, reports }
 }

@@ -23,6 +23,9 @@ export type RollbackTarget = { readonly snapshotId: bigint } | ({ readonly snaps
 
 export type RollbackInput = OperationRun & RollbackTarget & { readonly hooks?: RollbackHooks }
 
+/** How many undone snapshots an answer lists, so that it and the ledger stay small. */
+const MAX_UNDONE_IDS = 1000
+
 /** A pipeline that a rollback affects, in the answer; see {@link AffectedPipeline}. */
 export interface AffectedPipelineDetails {
   readonly pipeline_id: string
@@ -42,6 +45,8 @@ export interface RollbackDetails {
   readonly current_snapshot_id: string
   /** Snapshots whose changes are undone; they stay in the table until they expire. */
   readonly undone_snapshots_count: number
+  /** Their ids, newest first; at most {@link MAX_UNDONE_IDS}. */
+  readonly undone_snapshot_ids: readonly string[]
   /** Only of a rollback to a time: the time, and when `main` got and lost the snapshot. */
   readonly to_timestamp?: string
   readonly made_current_at?: string
@@ -90,6 +95,7 @@ async function planRollback(table: Table, input: RollbackInput): Promise<Rollbac
       previous_snapshot_id: current.toString(),
       current_snapshot_id: snapshotId.toString(),
       undone_snapshots_count: undone.length,
+      undone_snapshot_ids: undone.slice(0, MAX_UNDONE_IDS).map(({ snapshotId: id }) => id.toString()),
       ...times,
       affected_pipelines: affected.map(describeAffected),
       base_snapshot_id: current.toString(),

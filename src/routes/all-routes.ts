@@ -21,6 +21,7 @@ import type { PromotionService } from '../services/lifecycle/promotion-service.t
 import type { VersionService } from '../services/lifecycle/version-service.ts'
 import type { AlertService } from '../services/alerts/alert-service.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
+import type { SavingsService } from '../services/operations/savings/savings-service.ts'
 import type { QuarantineService } from '../services/operations/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
@@ -61,6 +62,7 @@ import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { recoveryPointRoutes } from './tables/recovery-point-routes.ts'
 import { reportRoutes } from './tables/report-routes.ts'
+import { savingsRoutes } from './tables/savings-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { versionRoutes } from './lifecycle/version-routes.ts'
@@ -88,6 +90,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly maintenance: MaintenanceService
   readonly quarantine: QuarantineService
   readonly operations: OperationService
+  readonly savings: SavingsService
   readonly pipelines: PipelineService
   readonly definitions: DefinitionService
   readonly versions: VersionService
@@ -120,6 +123,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...quarantineRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
+    ...savingsRoutes(deps),
     ...definitionRoutes(deps),
     ...versionRoutes(deps),
     ...graphRoutes(deps),

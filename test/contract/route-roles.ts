@@ -79,6 +79,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/quarantine/{quarantine_id}/purge': 'LeadDataEngineer',
   'post /api/rollback': 'LeadDataEngineer',
   'get /api/operations': 'Auditor',
+  'get /api/savings': 'Auditor',
   'get /api/operations/{operation_id}': 'Auditor',
   'delete /api/operations/{operation_id}': 'DataEngineer',
   'get /api/operations/{operation_id}/events': 'Auditor',

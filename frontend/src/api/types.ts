@@ -24,6 +24,7 @@ import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
 import type * as recoveryPoints from '../../../src/schemas/tables/recovery-points.ts'
 import type * as reports from '../../../src/schemas/tables/reports.ts'
 import type * as rows from '../../../src/schemas/tables/rows.ts'
+import type * as savings from '../../../src/schemas/tables/savings.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
 
@@ -72,6 +73,9 @@ export type OperationResult = z.infer<typeof maintenance.operationResult>
 export type Operation = z.infer<typeof operations.operation>
 export type OperationList = z.infer<typeof operations.operationList>
 export type OperationAccepted = z.infer<typeof operations.operationAccepted>
+export type SavingsReport = savings.SavingsReport
+export type SavingsRow = savings.SavingsRow
+export type SavingsFigures = savings.SavingsFigures
 /** What a change saves, at the configured prices. */
 export type Savings = NonNullable<NonNullable<Operation['receipt']>['money']>
 

@@ -12,6 +12,7 @@ export const operationStrings = {
   clear: 'Clear filters',
   together: 'Only operations that were started together.',
   loadMore: 'Load more',
+  savings: 'Savings',
   columns: {
     state: 'State',
     operation: 'Operation',

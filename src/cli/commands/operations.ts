@@ -22,6 +22,24 @@ export const ledgerCommands: Readonly<Record<string, Command>> = {
     none: 'no operations',
     examples: ['lockhouse operations --state running'],
   }),
+  'operations savings': callCommand('getSavings', {
+    fields: ['from', 'to', 'total', 'money'],
+    tables: {
+      rows: [
+        'date',
+        'operation',
+        'by',
+        ['RUNS', 'operations'],
+        'failed',
+        'undone',
+        ['TIME', 'duration_ms'],
+        ['BEFORE', 'files_before'],
+        ['AFTER', 'files_after'],
+        ['FREED', 'storage_freed_bytes'],
+      ],
+    },
+    examples: ['lockhouse operations savings', 'lockhouse operations savings --from 2026-11-01 --to 2026-11-30'],
+  }),
   'operations show': callCommand('getOperation', {
     except: PARTS.filter((part) => part !== 'receipt'),
     examples: ['lockhouse operations show op-01k9…'],

@@ -72,6 +72,13 @@ const FIGURES: Readonly<Record<OperationKind, ((read: Read) => ReceiptFigures) |
   restore: undefined,
 }
 
+/** Fields of a result with the files that an operation replaced, and with those that replaced them. */
+const REPLACED: { readonly [Kind in OperationKind]?: readonly [before: string, after: string] } = {
+  compact: ['rewritten_data_files_count', 'added_data_files_count'],
+  convert_deletes: ['converted_delete_files_count', 'added_delete_files_count'],
+  rewrite_position_deletes: ['rewritten_delete_files_count', 'added_delete_files_count'],
+}
+
 function difference(from: number | undefined, to: number | undefined): number | null {
   return from === undefined || to === undefined ? null : from - to
 }
@@ -83,12 +90,33 @@ function sum(read: Read, ...names: readonly string[]): number | null {
 
 /** What an operation gains, from its preview or its result; undefined for operations without a gain. Pure. */
 export function figuresOf(kind: OperationKind, details: unknown): ReceiptFigures | undefined {
+  const read = numbersOf(details)
+  return read && FIGURES[kind]?.(read)
+}
+
+function numbersOf(details: unknown): Read | undefined {
   if (typeof details !== 'object' || details === null) return undefined
   const values = new Map<string, unknown>(Object.entries(details))
-  return FIGURES[kind]?.((name) => {
+  return (name) => {
     const value = values.get(name)
     return typeof value === 'number' ? value : undefined
-  })
+  }
+}
+
+/** Whether operations of a kind have a receipt when they succeed. */
+export function hasReceipt(kind: OperationKind): boolean {
+  return FIGURES[kind] !== undefined
+}
+
+/** Counts of the files that an operation replaced and that replaced them, from its result; undefined if it replaces none. */
+export function replacedFiles(
+  kind: OperationKind,
+  result: unknown,
+): { readonly before: number; readonly after: number } | undefined {
+  const names = REPLACED[kind]
+  if (names === undefined) return undefined
+  const [before, after] = names.map((name) => numbersOf(result)?.(name))
+  return { before: before ?? 0, after: after ?? 0 }
 }
 
 /** What a preview expects. The size of the files that a compaction will write is not known before. */

@@ -40,6 +40,9 @@ export function OperationsPage() {
       fill
       actions={
         <>
+          <Button variant="default" renderRoot={(props) => <Link {...props} to="/operations/savings" />}>
+            {strings.savings}
+          </Button>
           <TableFilter
             key={table}
             table={table ?? ''}

@@ -20,6 +20,11 @@ export function operationsRoutes(root: Root) {
     }),
     createRoute({
       getParentRoute: () => root,
+      path: '/operations/savings',
+      component: lazyRouteComponent(() => import('./savings/savings-page.tsx'), 'SavingsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
       path: '/operations/$id',
       component: lazyRouteComponent(() => import('./operation-page.tsx'), 'OperationPage'),
     }),

@@ -22,6 +22,7 @@ import { NextCard } from './next-card.tsx'
 import { OperationsCard } from './operations-card.tsx'
 import classes from './overview.module.css'
 import { PipelinesCard } from './pipelines-card.tsx'
+import { SavingsCard } from './savings-card.tsx'
 
 const WORST = 6
 
@@ -62,6 +63,7 @@ function TableCards({ index }: IndexProps) {
         </div>
         <div className={classes.stack}>
           <HealthBands bands={index.bands} />
+          <SavingsCard />
           <NextCard />
           {isLead && <AlertsCard />}
         </div>

@@ -1,0 +1,98 @@
+import { formatPlural } from './everywhere/units.ts'
+
+/** Text of the savings: the card on the start page, and their page. */
+export const savings = {
+  title: 'Savings',
+  lead: 'What operations cost and gained, from their receipts. Days are in UTC; an operation counts on the day of its request.',
+  card: {
+    title: 'This month',
+    none: 'No operation has ended this month.',
+    all: 'Savings by day',
+    byPolicies: (policies: string, all: string) => `Policies ran ${policies} of ${all}.`,
+  },
+  ranges: {
+    label: 'Range',
+    week: '7 d',
+    month: '30 d',
+    quarter: '90 d',
+    year: '1 y',
+    from: 'From',
+    to: 'To',
+  },
+  measured: 'Measured',
+  figures: {
+    files: 'Files rewritten',
+    bytes: 'Data rewritten',
+    deleted: 'Files deleted',
+    freed: 'Storage freed',
+    added: 'Storage added',
+    requests: 'Requests saved',
+    planning: 'Planning time saved',
+    time: 'Run time',
+    runs: 'Operations',
+  },
+  hints: {
+    requests: 'in one full scan of each table',
+    moreRequests: 'more in one full scan of each table',
+    held: (bytes: string) => `${bytes} still in quarantine`,
+    added: 'until the replaced files expire',
+    failed: (count: number) => `${formatPlural(count, 'failed or cancelled', 'failed or cancelled')}`,
+  },
+  change: (before: string, after: string) => `${before} → ${after}`,
+  undone: (count: number) =>
+    `${formatPlural(count, 'operation was', 'operations were')} undone by a rollback or a restore. Only their costs count.`,
+  unmeasured: (count: number) =>
+    `${formatPlural(count, 'operation has', 'operations have')} no complete receipt. Only known figures count.`,
+  chart: {
+    title: 'By day',
+    metric: 'Figure of the chart',
+    metrics: {
+      files: 'Files fewer after rewrites',
+      freed: 'Storage freed',
+      requests: 'Requests saved',
+      time: 'Run time',
+      runs: 'Operations',
+    },
+    by: { policy: 'Policies', person: 'People' },
+    summary: (metric: string, days: string, policies: string, people: string) =>
+      `${metric} by day, ${days}: policies ${policies}, people ${people}. The list below has each day.`,
+    part: (date: string, by: string, value: string) => `${date}, ${by}: ${value}`,
+  },
+  estimates: {
+    title: 'Estimated',
+    none: 'No operation with a plan, and no prices: nothing was estimated.',
+    planned: (count: string) => `Plans of ${count}`,
+    estimated: 'Estimated',
+    measured: 'Measured',
+    files: 'Files removed',
+    storage: 'Storage reclaimed',
+  },
+  list: {
+    title: 'By day, operation and requester',
+    columns: {
+      date: 'Day (UTC)',
+      operation: 'Operation',
+      by: 'By',
+      runs: 'Runs',
+      failed: 'Failed',
+      undone: 'Undone',
+      before: 'Files before',
+      after: 'Files after',
+      bytesBefore: 'Bytes before',
+      bytesAfter: 'Bytes after',
+      deleted: 'Files deleted',
+      freed: 'Storage freed',
+      held: 'In quarantine',
+      added: 'Storage added',
+      requests: 'Requests saved',
+      planning: 'Planning saved',
+      time: 'Run time',
+    },
+    by: { policy: 'Policy', person: 'Person' },
+  },
+  empty: {
+    title: 'No operations in these days',
+    text: 'Operations appear here when they have ended. Choose other days, or start one on a table.',
+    link: 'Open tables',
+  },
+} as const
