@@ -1,6 +1,6 @@
-import { Button, Text, Textarea } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import type { QueryAnswer } from '../../api/types.ts'
 import { useAction } from '../../api/use-action.ts'
 import { Page } from '../../components/page/page.tsx'
@@ -13,10 +13,17 @@ import { shortcuts } from '../../strings/everywhere/shortcuts.ts'
 import { formatBytes, formatDuration } from '../../strings/everywhere/units.ts'
 import { queryStrings as words, rowGrid } from '../../strings/query.ts'
 import { runQuery } from './api.ts'
+import { PlainField } from './editor/plain-field.tsx'
 import classes from './query.module.css'
 import { recentQueries, rememberQuery } from './recent-queries.ts'
 
 const route = getRouteApi('/query')
+
+/** The editor is large, so it loads apart from the page. */
+const SqlField = lazy(async () => {
+  const loaded = await import('./editor/sql-editor.tsx').catch(() => undefined)
+  return { default: loaded?.SqlEditor ?? PlainField }
+})
 
 /** One SELECT over tables, and its result. The query is in the address, so that it can be shared. */
 export function QueryPage() {
@@ -79,19 +86,9 @@ function Editor({ sql, onChange, run: { asked, isEstimate, start, cancel } }: Ed
   const onKeyDown = useFieldShortcuts(place, [{ keys: ['mod+Enter'], label, run: () => start(sql, false) }])
   return (
     <>
-      <Textarea
-        label={words.sql}
-        description={words.keys}
-        placeholder={words.placeholder}
-        value={sql}
-        onChange={(event) => onChange(event.currentTarget.value)}
-        onKeyDown={onKeyDown}
-        classNames={{ input: classes.sql ?? '' }}
-        autosize
-        minRows={4}
-        maxRows={16}
-        spellCheck={false}
-      />
+      <Suspense fallback={<Loading lines={4} />}>
+        <SqlField sql={sql} onChange={onChange} onKeyDown={onKeyDown} />
+      </Suspense>
       <div className={classes.buttons}>
         <Button onClick={() => start(sql, false)} loading={asked.isPending && !isEstimate}>
           {words.run}

@@ -25,7 +25,12 @@ export const shortcuts = {
     ends: 'First or last row',
     open: 'Open the row',
   },
-  query: { place: 'In the SQL editor', run: 'Run the query' },
+  query: {
+    place: 'In the SQL editor',
+    run: 'Run the query',
+    complete: 'Complete a table or column',
+    leave: 'Leave the editor',
+  },
   comment: { place: 'In a comment', send: 'Send the comment' },
   agent: { place: 'In a question to the agent', send: 'Send the question', stop: 'Stop the answer' },
   designer: { place: 'In the designer', undo: 'Undo', redo: 'Redo' },
