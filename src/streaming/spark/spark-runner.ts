@@ -8,6 +8,7 @@ import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipelineError, LeaseLost, PipelineStopped } from '../pipeline-errors.ts'
 import type { PipelineRun, RunEnd, SparkRunEvents } from '../run/pipeline-run.ts'
 import { type PrepareDeps, prepareStream } from './prepare.ts'
+import { checkFailureOf } from './check-failure.ts'
 import { adoptQuery, retireQuery, type RunningQuery, startQuery } from './query-link.ts'
 import { QueryObserver } from './query-observer.ts'
 
@@ -223,6 +224,8 @@ function isQueryFailure(error: unknown): error is IcebergError | SparkError {
 
 /** Why a query does not run any more. */
 function ended(status: SparkStreamStatus | undefined): Error {
+  const failure = status?.error && checkFailureOf(status.error.message)
+  if (failure !== undefined) return failure
   const reason = status?.error?.message.split('\n')[0]
   if (reason !== undefined) return new IcebergError('ENGINE_FAILED', `the query failed in Spark: ${reason}`)
   return new SparkError('SESSION_LOST', 'Spark no longer runs the query')

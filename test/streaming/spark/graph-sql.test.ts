@@ -5,6 +5,7 @@ import type { NestedField, Type } from '../../../src/iceberg/schema/types.ts'
 import type { SparkBatch } from '../../../src/streaming/sink/batch-query.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
 import { createGraphQuery } from '../../../src/streaming/query/graph-query.ts'
+import { checkFailureOf } from '../../../src/streaming/spark/check-failure.ts'
 import { typeGraph } from '../../../src/streaming/graph/type-graph.ts'
 import { ALLOWED, FAILING, REFUSED, VALUES_SCHEMA } from './graph-expressions.ts'
 
@@ -57,6 +58,17 @@ async function translate(nodes: Nodes, edges: readonly string[], given: Given = 
 
 const single = (node: readonly [string, Readonly<Record<string, unknown>>], given?: Given) =>
   translate({ a: source('s.a'), q: node, z: SINK }, ['a>q', 'q>z'], given)
+/** The config of a check, by the members of its expectations. */
+function checks(...expectations: readonly (readonly [string, string, string, number?])[]) {
+  return {
+    expectations: expectations.map(([name, condition, action, ratio]) => ({
+      name,
+      condition,
+      on_failure: action,
+      ...(ratio === undefined ? {} : { max_ratio: ratio }),
+    })),
+  }
+}
 const values = { tables: { 's.a': VALUES_SCHEMA } }
 const expression = (text: string) => single(['select', { columns: [{ name: 'v', expression: text }] }], values)
 
@@ -244,15 +256,61 @@ describe('a graph in SQL of Spark', () => {
     expect(problems).toEqual([])
   })
 
-  it.each([
-    ['check', { expectations: [{ name: 'x', condition: 'id > 0', on_failure: 'drop' }] }],
-    ['deduplicate', { key: ['id'] }],
-    ['lookup', { table: 's.l', on: [{ column: 'id', lookup_column: 'id' }], columns: [{ column: 'Name', name: 'n' }] }],
-  ])('refuses nodes of type %s, which the embedded engine runs', async (type, config) => {
+  it.each<[type: string, config: Readonly<Record<string, unknown>>, reason: string]>([
+    ['deduplicate', { key: ['id'] }, 'deduplicate compares the rows of each batch'],
+    [
+      'lookup',
+      { table: 's.l', on: [{ column: 'id', lookup_column: 'id' }], columns: [{ column: 'Name', name: 'n' }] },
+      'a lookup reads s.l as it is when the batch starts',
+    ],
+    ['check', checks(['x', 'id > 0', 'drop', 0.5]), 'expectation "x" has max_ratio, a share of one batch'],
+    [
+      'check',
+      { ...checks(['x', 'id > 0', 'divert']), divert_to: 's.bad' },
+      'expectation "x" has on_failure "divert", and a query in Spark writes to one table only',
+    ],
+    ['check', checks(['x', "upper(Name) = 'A'", 'drop']), 'expectation "x": Spark may compute upper() differently'],
+  ])('refuses nodes of type %s with %j, and names the reason', async (type, config, reason) => {
     const { problems } = await single([type, config], { sink: PEOPLE })
     expect(problems).toHaveLength(1)
-    expect(problems[0]).toContain(`node q: nodes of type ${type} are not translated for Spark`)
+    expect(problems[0]).toContain(`node q: ${reason}`)
+    expect(problems[0]).toMatch(/; use the embedded engine$/)
   })
+
+  it('leaves out the rows that a check drops', async () => {
+    const { query, problems } = await single(['check', checks(['x', 'id > 0', 'drop'], ['y', 'id < 9', 'drop', 1])])
+    expect(problems).toEqual([])
+    expect(query).toContain(
+      "FROM lockhouse_source_0 AS r WHERE (r.`id` > CAST(CAST('0' AS INT) AS BIGINT)) AND (r.`id` < CAST(CAST('9' AS INT) AS BIGINT))) AS r",
+    )
+  })
+
+  it('checks every row for a failure before it drops any', async () => {
+    const { query, problems } = await single(['check', checks(['drop', 'id > 0', 'drop'], ["it's", 'id < 9', 'fail'])])
+    expect(problems).toEqual([])
+    expect(query).toMatch(
+      /WHERE CASE WHEN \(r.`id` < .*\) THEN \(\(rand\(0\) >= .*\) AND \(r.`id` > .*\)\) ELSE raise_error\(CAST\(X'.*' AS STRING\)\) END\)/,
+    )
+    const raised = /raise_error\(CAST\(X'(.*?)'/.exec(query)?.[1] ?? ''
+    const failure = checkFailureOf(`in task 1: ${Buffer.from(raised, 'hex').toString()} SQLSTATE: P0001`)
+    expect(failure).toMatchObject({ code: 'CHECK_FAILED' })
+    expect(failure?.message).toContain('node q: a row of the batch fails "it\'s"')
+    expect(checkFailureOf('Job aborted')).toBeUndefined()
+  })
+
+  it.each<[type: string, config: Readonly<Record<string, unknown>>]>([
+    ['filter', { condition: 'id > 1' }],
+    ['check', checks(['x', 'id > 1', 'drop'])],
+    ['sql', { query: 'SELECT * FROM input WHERE id > 1' }],
+  ])(
+    'refuses a %s after a check that stops the pipeline, because Spark may leave out its rows first',
+    async (...node) => {
+      const nodes = { a: source('s.a'), c: ['check', checks(['y', 'id < 9', 'fail'])], q: node, z: SINK } as const
+      const { problems } = await translate(nodes, ['a>c', 'c>q', 'q>z'])
+      expect(problems).toHaveLength(1)
+      expect(problems[0]).toContain('node q: it leaves out rows after the check c')
+    },
+  )
 
   it('refuses secrets, without naming them', async () => {
     const { query, problems } = await single(['filter', { condition: "Name = 'env:LAKE_KEY'" }], {

@@ -7,6 +7,7 @@ import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import type { SparkQuery } from '../../../src/storage/stores/pipeline-store.ts'
 import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
 import { copyQuery } from '../../../src/streaming/query/copy-query.ts'
+import { checkFailureText } from '../../../src/streaming/spark/check-failure.ts'
 import { SparkRunner } from '../../../src/streaming/spark/spark-runner.ts'
 import { LeaseLost } from '../../../src/streaming/pipeline-errors.ts'
 import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
@@ -214,6 +215,21 @@ describe('a pipeline that Spark runs', () => {
     expect(await run).toBe('failed')
     expect(told.filter((one) => one === 'degraded ENGINE_FAILED')).toHaveLength(4)
     expect(told.at(-1)).toBe('failed SPARK_QUERY_FAILED')
+    expect(stored).toBeUndefined()
+  })
+
+  it('fails at once when a check fails in Spark, with the node and the expectation', async () => {
+    const failed = `[STREAM_FAILED] Lost task 0.0: [USER_RAISED_EXCEPTION] ${checkFailureText('tested', 'amount')} SQLSTATE: P0001`
+    streams.onStart = () => {
+      queueMicrotask(() => {
+        const newest = streams.started.at(-1)
+        if (newest) Object.assign(newest, { isActive: false, failure: failed })
+      })
+    }
+    expect(await runner().run()).toBe('failed')
+    expect(told.filter((one) => one !== 'running')).toEqual(['failed CHECK_FAILED'])
+    expect(failure).toContain('node tested: a row of the batch fails "amount". Nothing of the batch was committed')
+    expect(streams.started).toHaveLength(1)
     expect(stored).toBeUndefined()
   })
 

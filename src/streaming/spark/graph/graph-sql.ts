@@ -6,6 +6,7 @@ import type { BatchSchemas, SparkBatch } from '../../sink/batch-query.ts'
 import { ambiguousNames, typeProblems } from '../column-types.ts'
 import { withRemedy } from '../readable.ts'
 import { requireSameColumns } from './check-columns.ts'
+import { checkedRows, requireRowByRow } from './checked-rows.ts'
 import { translateExpression } from './expressions.ts'
 import { condition } from './operators.ts'
 import { columnNamed, translateQuery } from './queries.ts'
@@ -102,9 +103,15 @@ async function nodeRows(
     case 'union':
       return unionByName(node.inputs.flatMap((id) => known.get(id) ?? []))
     case 'check':
+      return passingRows(node, inputOf(node, known), sandbox)
     case 'lookup':
+      throw new Refusal(
+        `a lookup reads ${node.config.table} as it is when the batch starts, and a query in Spark may keep an older state of the table`,
+      )
     case 'deduplicate':
-      throw new Refusal(`nodes of type ${node.type} are not translated for Spark`)
+      throw new Refusal(
+        'deduplicate compares the rows of each batch, and a query in Spark would compare those of the whole stream',
+      )
     default:
       return node satisfies never
   }
@@ -124,6 +131,23 @@ async function filteredRows(
   const where = condition(translateExpression(await parsed(config.condition, sandbox), resolverOf(input)))
   const all = input.columns.map((column) => ({ name: column.name, value: columnValue(column) }))
   return selectRows(input, all, where)
+}
+
+async function passingRows(
+  node: Extract<PlannedNode, { type: 'check' }>,
+  input: SparkRelation,
+  sandbox: SqlSandbox,
+): Promise<SparkRelation> {
+  requireRowByRow(node.config)
+  const conditions: string[] = []
+  for (const { name, condition: text } of node.config.expectations) {
+    try {
+      conditions.push(condition(translateExpression(await parsed(text, sandbox), resolverOf(input))))
+    } catch (error) {
+      throw error instanceof Refusal ? new Refusal(`expectation "${name}": ${error.message}`) : error
+    }
+  }
+  return checkedRows(node, input, conditions)
 }
 
 async function selectedRows(

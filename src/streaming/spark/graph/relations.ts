@@ -24,6 +24,8 @@ export interface SparkRelation {
   readonly columns: readonly SparkColumn[]
   /** The sources that it reads, in the order in which they stand in `from`. */
   readonly sources: readonly number[]
+  /** The node of a check before them that stops the pipeline for a row; undefined: there is none. */
+  readonly failingCheck?: string | undefined
 }
 
 /** What a SELECT gives a column. */
@@ -54,8 +56,16 @@ export function columnValue({ ref, type, isNullable }: SparkColumn): SparkValue 
   return { sql: `${ROW}.${ref}`, type, isNullable }
 }
 
-/** `SELECT … FROM … WHERE …`, row by row. */
+/**
+ * `SELECT … FROM … WHERE …`, row by row. Refuses a condition after a check that stops the pipeline: Spark need not check rows of which
+ * it knows that a later condition leaves them out.
+ */
 export function selectRows(from: SparkRelation, selected: readonly SelectedValue[], where?: string): SparkRelation {
+  if (where !== undefined && from.failingCheck !== undefined) {
+    throw new Refusal(
+      `it leaves out rows after the check ${from.failingCheck}, which Spark may then not check: put the check after this node`,
+    )
+  }
   const columns: SparkColumn[] = []
   const items = selected.map(({ name, value }, at) => {
     const { sql, type, isNullable } = value.type.kind === 'null' ? typedNull(value.type) : value
@@ -68,6 +78,7 @@ export function selectRows(from: SparkRelation, selected: readonly SelectedValue
     from: `(SELECT ${items.join(', ')} FROM ${from.from} AS ${ROW}${condition})`,
     columns,
     sources: from.sources,
+    failingCheck: from.failingCheck,
   }
 }
 
@@ -116,6 +127,7 @@ function union(parts: readonly SparkRelation[], columns: readonly UnionColumn[])
     from: `(${ordered.map(({ from }) => from.slice(1, -1)).join(' UNION ALL ')})`,
     columns: (first?.columns ?? []).map((column, at) => ({ ...column, isNullable: nullable(at) })),
     sources: ordered.flatMap(({ sources }) => sources),
+    failingCheck: parts.find(({ failingCheck }) => failingCheck !== undefined)?.failingCheck,
   }
 }
 
