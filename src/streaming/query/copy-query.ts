@@ -2,6 +2,7 @@ import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/m
 import { CHANGE_COLUMNS, CHANGE_ORDINAL, CHANGE_TYPE, isChangeColumn } from '../../iceberg/changes/change-columns.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
+import { sparkChangeProblems } from '../spark/change-problems.ts'
 import { sparkCopy } from '../spark/copy-sql.ts'
 import type { BatchQuery, BatchSchemas, CompiledBatch } from '../sink/batch-query.ts'
 import { mapColumns, type SourceColumn } from '../sink/column-mapping.ts'
@@ -20,20 +21,16 @@ export interface CopyModes {
 const INPUT = 'source_rows'
 const PLAIN: CopyModes = { read: 'appends', write: { mode: 'append' } }
 
-/** Why Spark cannot follow changes: its source reads appended rows, and its sink appends them. */
-export const NOT_ON_SPARK =
-  'changes are read, and rows merged by key, by the embedded engine only; use the embedded engine'
-
 /** Copies every row of one source, or every change; columns are matched as {@link mapColumns} says. */
 export function copyQuery(modes: CopyModes = PLAIN): BatchQuery {
   const { read, write, onSchemaChange } = modes
-  const isPlain = read === 'appends' && write.mode === 'append'
+  const problems = sparkChangeProblems([{ place: '', setting: read }], { place: '', setting: write })
   return {
     reads: [read],
     write,
     onSchemaChange,
     compile: (schemas) => compile(schemas, modes),
-    sparkBatch: isPlain ? sparkCopy : () => ({ query: '', problems: [NOT_ON_SPARK] }),
+    sparkBatch: problems.length === 0 ? sparkCopy : () => ({ query: '', problems }),
   }
 }
 

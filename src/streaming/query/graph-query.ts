@@ -13,16 +13,16 @@ import type {
   OtherTables,
   SparkBatch,
 } from '../sink/batch-query.ts'
+import { sparkChangeProblems } from '../spark/change-problems.ts'
 import { sparkGraph } from '../spark/graph/graph-sql.ts'
 import { lookupRelation, SINK_RELATION, sourceRelation } from '../graph/compile-graph.ts'
 import { divertedRowColumns, fitDiverted } from '../graph/divert-columns.ts'
-import { followsChanges, type GraphPlan, type SourceRead } from '../graph/graph-plan.ts'
+import type { GraphPlan, SourceRead } from '../graph/graph-plan.ts'
 import type { GraphProblem } from '../graph/graph-problem.ts'
 import { type GraphSteps, graphSteps } from '../graph/graph-steps.ts'
 import { nodesReading } from '../graph/column-uses.ts'
 import { type HideSecrets, hideSecrets } from '../graph/hide-secrets.ts'
 import { sinkWrites, writesOf } from '../graph/sink-writes.ts'
-import { NOT_ON_SPARK } from './copy-query.ts'
 import { type BoundPlan, sourceFields, type TypedGraph, typeGraph } from '../graph/type-graph.ts'
 import { keyColumns } from '../sink/merge-key.ts'
 
@@ -197,13 +197,19 @@ const NO_SECRETS: SparkBatch = {
   problems: ['the query contains secrets, which Spark would show in its UI and logs; use the embedded engine'],
 }
 
-const FOLLOWS_CHANGES: SparkBatch = { query: '', problems: [NOT_ON_SPARK] }
-
 async function compileForSpark(plan: GraphPlan, schemas: BatchSchemas, sandbox: SqlSandbox): Promise<SparkBatch> {
-  if (plan.write.mode !== 'append' || followsChanges(plan)) return FOLLOWS_CHANGES
+  const changes = changesOnSpark(plan)
+  if (changes.length > 0) return { query: '', problems: changes }
   const { byNode, problems } = await typeGraph({ plan, schemas: schemas.sources, lookups: schemas.others, sandbox })
   if (problems.length > 0) return { query: '', problems: problems.map(readable) }
   return sparkGraph({ plan, schemas, columns: byNode, sandbox })
+}
+
+function changesOnSpark({ nodes, write }: GraphPlan): readonly string[] {
+  const reads = nodes.flatMap((node) =>
+    node.type === 'iceberg-source' ? [{ place: `node ${node.id}: `, setting: node.config.read }] : [],
+  )
+  return sparkChangeProblems(reads, { place: `node ${nodes.at(-1)?.id ?? ''}: `, setting: write })
 }
 
 async function compileRows(plan: GraphPlan, tables: RowsTables, sandbox: SqlSandbox): Promise<GraphRows> {
