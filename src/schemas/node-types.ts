@@ -319,6 +319,10 @@ const validationFields = {
     .array(sinkColumn)
     .nullable()
     .meta({ description: 'The columns that reach the sink; null if problems prevent determining them' }),
+  spark_problems: z.array(z.string()).nullable().meta({
+    description:
+      'Why Spark cannot run it with the same rows, with the nodes and what to do; empty: Spark can; null if problems prevent determining this',
+  }),
 }
 
 export const graphValidation = z.object(validationFields).meta({ id: 'GraphValidation' })

@@ -5,12 +5,14 @@ import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
+import type { NestedField } from '../../iceberg/schema/types.ts'
 import { divertedRowColumns, fitDiverted } from '../../streaming/graph/divert-columns.ts'
 import { divertTable, type GraphPlan, type PlannedGraph, planGraph } from '../../streaming/graph/graph-plan.ts'
-import { graphError, type GraphProblem } from '../../streaming/graph/graph-problem.ts'
+import { graphError, type GraphProblem, isRunnable } from '../../streaming/graph/graph-problem.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
 import { sinkWrites, writesOf } from '../../streaming/graph/sink-writes.ts'
 import { type BoundPlan, type TypedGraph, typeGraph } from '../../streaming/graph/type-graph.ts'
+import { createGraphQuery } from '../../streaming/query/graph-query.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
@@ -208,4 +210,34 @@ export function tableNodes({ nodes }: GraphPlan): ReadonlyMap<string, string> {
 /** The id of the sink's node. */
 export function sinkNodeOf({ nodes }: GraphPlan): string | null {
   return nodes.at(-1)?.id ?? null
+}
+
+/**
+ * Why Spark cannot run a graph with the rows of the embedded engine, each with its node and what to do; empty if Spark can. Null while
+ * other problems prevent determining them.
+ */
+export async function sparkProblems(
+  deps: Pick<GraphCheckDeps, 'catalog' | 'sandbox'>,
+  { plan, graph, bound, problems, columns, sinkExists }: CheckedGraph,
+): Promise<readonly string[] | null> {
+  const others = problems.filter(({ code }) => sinkExists === true || code !== 'NO_SUCH_TABLE')
+  if (plan === undefined || columns === undefined || !isRunnable(others)) return null
+  const sources: Schema[] = []
+  for (const table of plan.sources) {
+    const schema = await loadSchema(deps, table)
+    if (typeof schema === 'string') return null
+    sources.push(schema)
+  }
+  const existing = await loadSchema(deps, plan.sink)
+  const sink = typeof existing === 'string' ? sinkOf(columns) : existing
+  const batch = await createGraphQuery({ graph, plan, bound }, deps.sandbox).sparkBatch?.({ sources, sink, known: [] })
+  return batch?.problems ?? null
+}
+
+/** The sink that would be created from columns. */
+function sinkOf(columns: readonly ResultColumn[]): Schema {
+  const fields = columns.flatMap(({ name, type }, at): NestedField[] =>
+    type === undefined ? [] : [{ id: at + 1, name, required: false, type }],
+  )
+  return { schemaId: 0, identifierFieldIds: [], fields }
 }

@@ -33,6 +33,7 @@ import {
   loadSchema,
   type MissingTable,
   planResolved,
+  sparkProblems,
   tableNodes,
   writtenTables,
 } from './check-graph.ts'
@@ -79,6 +80,8 @@ export interface GraphValidationView {
   readonly sink_exists: boolean | null
   /** The columns that reach the sink; null while problems prevent determining them. */
   readonly sink_columns: readonly SinkColumnView[] | null
+  /** Why Spark cannot run it with the same rows; null while other problems prevent determining this. */
+  readonly spark_problems: readonly string[] | null
 }
 
 /** The same for a version. */
@@ -153,13 +156,13 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
     nodeTypes: () => NODE_TYPES.map(describeNodeType),
     async validate(place, user) {
       const { version, view } = await findPlace(deps, place)
-      const validation = validationView(await checkAllowed(depsOf(deps, user), version.graph, view))
+      const validation = await validationOf(depsOf(deps, user), version.graph, view)
       return { ...validation, definition_id: version.definitionId, version_id: version.id }
     },
     async validateGraph(graph, environment = 'development', user) {
       requireGraph(graph)
       const { value: view } = await deps.environments.get(environment)
-      return validationView(await checkAllowed(depsOf(deps, user), graph, view))
+      return validationOf(depsOf(deps, user), graph, view)
     },
     async createSink(place, context) {
       const { version, view } = await findPlace(deps, place)
@@ -295,7 +298,16 @@ function describeNodeType(type: (typeof NODE_TYPES)[number]) {
   return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
 }
 
-function validationView(checked: CheckedGraph): GraphValidationView {
+async function validationOf(
+  deps: GraphServiceDeps,
+  graph: PipelineGraph,
+  view: EnvironmentView,
+): Promise<GraphValidationView> {
+  const checked = await checkAllowed(deps, graph, view)
+  return { ...validationView(checked), spark_problems: await sparkProblems(deps, checked) }
+}
+
+function validationView(checked: CheckedGraph): Omit<GraphValidationView, 'spark_problems'> {
   const { plan, problems, columns, sinkExists } = checked
   return {
     success: true,

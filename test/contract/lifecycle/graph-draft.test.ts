@@ -110,6 +110,30 @@ describe('the table that a version writes', () => {
     ])
   })
 
+  it('says with the validation why Spark cannot run a version, by node, before anything starts', async () => {
+    const sparkProblems = async (source: object, query: string, sink: object) => {
+      const { body } = await engineer.call('POST', '/api/pipeline-defs/validate', {
+        nodes: [
+          node('in', 'iceberg-source', { table: 'demo.events', ...source }),
+          node('shape', 'sql', { query }),
+          node('out', 'iceberg-sink', { table: 'demo.for_spark', ...sink }),
+        ],
+        edges: [edge('in', 'shape'), edge('shape', 'out')],
+      })
+      return body.spark_problems
+    }
+    expect(await sparkProblems({}, 'SELECT id, kind FROM input WHERE id > 1', {})).toEqual([])
+    expect(await sparkProblems({}, 'SELECT id, upper(kind) AS kind FROM input', {})).toEqual([
+      'node shape: Spark may compute upper() differently; use the embedded engine',
+    ])
+    const mirror = [{ read: 'changes', key: ['id'] }, 'SELECT * FROM input', { write: 'mirror', key: ['id'] }] as const
+    expect(await sparkProblems(...mirror)).toEqual([
+      expect.stringMatching(/^node in: read is "changes", .*; use the embedded engine$/),
+      expect.stringMatching(/^node out: write is "mirror", .*; use the embedded engine$/),
+    ])
+    expect(await sparkProblems({}, 'SELECT no_such_column FROM input', {})).toBeNull()
+  })
+
   it('is not created for a version with other problems, or for columns that no table can have', async () => {
     const broken = await versionOf('SELECT no_such_column FROM input', 'demo.broken')
     expect((await engineer.call('POST', `${broken}/sink-table`, {})).status).toBe(422)
