@@ -2,7 +2,7 @@ import { PipelineStopped } from '../pipeline-errors.ts'
 
 /** Before the names in the text of an error that a failed check raises in Spark. */
 const MARK = 'lockhouse check failed: '
-const RAISED = new RegExp(`${MARK}(\\[".*"\\]) end of check`)
+const RAISED = new RegExp(`${MARK}(\\[".*?"\\]) end of check`)
 
 /** The text of the error that Spark raises for a row that fails an expectation. */
 export function checkFailureText(nodeId: string, expectation: string): string {

@@ -427,6 +427,91 @@ describe.skipIf(!available)(
       expect(sortedRows((await rowsOfTable('g_sink')).map((row) => ({ ...row })))).toEqual(wanted)
     }
 
+    it('checks rows alike in both engines: rows are dropped once, and a failing row stops the pipeline without a commit', async () => {
+      for (const name of ['h', 'h_sink']) await python.change(`p.${name}`, 'create')
+      const expectations = [
+        { name: 'part', condition: 'part <> 1', on_failure: 'drop' },
+        { name: 'small id', condition: 'id < 900000000', on_failure: 'fail' },
+      ]
+      const version = await defineVersion(
+        service,
+        [
+          { id: 'rows', type: 'iceberg-source', config: { table: 'p.h' } },
+          { id: 'tested', type: 'check', config: { expectations } },
+          { id: 'sink', type: 'iceberg-sink', config: { table: 'p.h_sink' } },
+        ],
+        ['rows>tested', 'tested>sink'],
+      )
+      const sinkRows = async () => sortedRows((await python.change('p.h_sink', 'rows')).rows.map((row) => ({ ...row })))
+      const keptRows = async () =>
+        sortedRows(
+          (await python.change('p.h', 'rows')).rows
+            .filter(({ part }) => part !== null && part !== 1)
+            .map((row) => ({ ...row })),
+        )
+      let id = ''
+      for (const engine of ['embedded', 'spark', 'embedded', 'spark']) {
+        await write('h')
+        id = await startGraph(version, engine)
+        await write('h')
+        const wanted = await keptRows()
+        await soon(`${wanted.length} checked rows on ${engine}`, async () => {
+          await sleep(500)
+          return (await sinkRows()).length >= wanted.length
+        })
+        expect(await sinkRows()).toEqual(wanted)
+        expect((await status(id)).engine).toBe(engine)
+        await stop(id)
+      }
+      const before = await sinkRows()
+      await python.change('p.h', 'append', { first: 900_000_000, count: 3 })
+      for (const engine of ['spark', 'embedded']) {
+        await startGraph(version, engine)
+        const failed = await soon(`the failure on ${engine}`, async () => {
+          const pipeline = await status(id)
+          return pipeline.state === 'failed' && pipeline.engine === engine && pipeline
+        })
+        expect(failed.error).toMatchObject({ code: 'CHECK_FAILED' })
+        expect(failed.error?.message).toMatch(/node tested: .*"small id".*Nothing of the batch was committed/)
+        expect(await sinkRows()).toEqual(before)
+      }
+    })
+
+    it.each([
+      ['lookup', /node q: a lookup reads p.h as it is when the batch starts/],
+      ['deduplicate', /node q: deduplicate compares the rows of each batch/],
+    ])('refuses a graph with a node of type %s, and names the node', async (type, reason) => {
+      for (const name of ['i', 'i_sink', 'i_other']) await python.change(`p.${name}`, 'create').catch(() => undefined)
+      const config =
+        type === 'deduplicate'
+          ? { key: ['id'] }
+          : {
+              table: 'p.i_other',
+              on: [{ column: 'id', lookup_column: 'id' }],
+              columns: [{ column: 'part', name: 'other' }],
+            }
+      const version = await defineVersion(
+        service,
+        [
+          { id: 'rows', type: 'iceberg-source', config: { table: 'p.i' } },
+          { id: 'q', type, config },
+          { id: 'only', type: 'select', config: { columns: [{ name: 'id' }, { name: 'part' }, { name: 'name' }] } },
+          { id: 'sink', type: 'iceberg-sink', config: { table: 'p.i_sink' } },
+        ],
+        ['rows>q', 'q>only', 'only>sink'],
+      )
+      const refused = await service.post('/api/pipeline/start', {
+        version_id: version,
+        checkpoint_location: `${folder}/warehouse/checkpoints/${version}`,
+        trigger_interval: '1 s',
+        engine: 'spark',
+      })
+      expect(refused.status).toBe(422)
+      expect(JSON.stringify(refused.body)).toMatch(
+        new RegExp(`"path":"engine".*${reason.source.replace('p.h', 'p.i_other')}`),
+      )
+    })
+
     it('refuses a graph that Spark may compute differently, and says why', async () => {
       const version = await defineGraph(service, { condition: "upper(name) <> 'X'", query: 'SELECT * FROM input' })
       const refused = await service.post('/api/pipeline/start', {
@@ -468,7 +553,12 @@ async function defineGraph(
     { id: 'all', type: 'union', config: {} },
     { id: 'sink', type: 'iceberg-sink', config: { table: 'p.g_sink' } },
   ]
-  const edges = ['one>keep', 'keep>mark', 'two>query', 'mark>all', 'query>all', 'all>sink'].map((edge) => {
+  return defineVersion(service, nodes, ['one>keep', 'keep>mark', 'two>query', 'mark>all', 'query>all', 'all>sink'])
+}
+
+/** A version of a graph with edges such as `source>sink`; returns its id. */
+async function defineVersion(service: Service, nodes: readonly object[], between: readonly string[]): Promise<string> {
+  const edges = between.map((edge) => {
     const [source, target] = edge.split('>')
     return { id: edge, source, target }
   })
