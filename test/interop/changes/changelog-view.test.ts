@@ -2,19 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bagDifference } from '../engines/duckdb/changes/read-changes.ts'
-import { createRandom } from '../maintenance/compaction/random-writers.ts'
-import { SPARK35_JAR, SPARK35_PYTHON, sparkAvailable, SQLITE_JDBC_JAR } from './harness/environment.ts'
-import { Service } from './harness/service.ts'
-import { SparkSession } from './harness/spark.ts'
+import { bagDifference } from '../../engines/duckdb/changes/read-changes.ts'
+import { createRandom } from '../../maintenance/compaction/random-writers.ts'
+import { SPARK35_JAR, SPARK35_PYTHON, sparkAvailable, SQLITE_JDBC_JAR } from '../harness/environment.ts'
+import { Service } from '../harness/service.ts'
+import { SparkSession } from '../harness/spark.ts'
+import { type ChangesAnswer, sparkText } from './tables.ts'
 
 const available = sparkAvailable('changes') && Boolean(SQLITE_JDBC_JAR)
-
-interface ChangesAnswer {
-  readonly columns: readonly { readonly name: string; readonly type: string }[]
-  readonly rows: readonly (readonly unknown[])[]
-  readonly truncated: boolean
-}
 
 interface SparkSnapshot {
   readonly snapshot_id: string
@@ -175,15 +170,6 @@ interface Range {
   readonly from: string
   readonly to: string
   readonly key?: string
-}
-
-function sparkText(value: unknown, type = ''): string {
-  if (value === null || value === undefined) return 'NULL'
-  const text = String(value)
-  if (/^(float|double)$/.test(type)) return Number.isInteger(Number(text)) ? `${text}.0` : text
-  const time = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d*?)0*)?(?:\+00:00|Z)?$/.exec(text)
-  if (time !== null) return `${time[1]} ${time[2]}${time[3] === undefined || time[3] === '' ? '' : `.${time[3]}`}`
-  return text
 }
 
 interface History {

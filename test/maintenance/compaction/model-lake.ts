@@ -22,7 +22,8 @@ import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { removeFromManifest } from '../../../src/iceberg/update/stage/manifest-filter.ts'
 import { produceSnapshot } from '../../../src/iceberg/update/stage/snapshot-producer.ts'
-import { stageAppend, writeAddedFiles } from '../../../src/iceberg/update/stage/stage-append.ts'
+import { SnapshotSummaryBuilder } from '../../../src/iceberg/update/stage/snapshot-summary.ts'
+import { parentSummary, stageAppend, writeAddedFiles } from '../../../src/iceberg/update/stage/stage-append.ts'
 import { stageRewrite } from '../../../src/iceberg/update/stage/stage-rewrite.ts'
 import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import type { RowDeltaOptions } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
@@ -218,7 +219,15 @@ export class ModelLake {
           }),
         )
         const manifests = [...(await writeAddedFiles(producer, { content: 'data', files: copy })), ...filtered]
-        return { operation: 'overwrite', manifests, summary: {}, removedDeleteFiles: 0 }
+        const summary = new SnapshotSummaryBuilder()
+        for (const file of copy) summary.add(file, '')
+        summary.remove(first.file.dataFile, '')
+        return {
+          operation: 'overwrite',
+          manifests,
+          summary: summary.build(parentSummary(producer), {}),
+          removedDeleteFiles: 0,
+        }
       }),
     )
     for (const row of live) this.#forget(row)
