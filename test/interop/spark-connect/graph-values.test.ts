@@ -45,8 +45,9 @@ describe.skipIf(!sparkConnectAvailable('values of graphs on Spark'))('expression
     config: { columns: [{ name: 'k' }, ...expressions.map((expression, at) => ({ name: `v${at}`, expression }))] },
   })
 
-  async function both(node: PipelineGraph['nodes'][number]) {
-    const graph = graphOf(node)
+  const both = (node: PipelineGraph['nodes'][number]) => bothOf(graphOf(node))
+
+  async function bothOf(graph: PipelineGraph) {
     const { plan } = planGraph(graph)
     if (plan === undefined) throw new Error('the graph cannot run')
     const { columns, problems } = await typeGraph({ plan, schemas: [VALUES_SCHEMA], sandbox })
@@ -85,6 +86,32 @@ describe.skipIf(!sparkConnectAvailable('values of graphs on Spark'))('expression
     expect(different).toEqual([])
   })
 
+  it('are checked on the rows that reach a check only, and on each of them', { timeout: 300_000 }, async () => {
+    const check = (condition: string, action: string): PipelineGraph['nodes'][number] => ({
+      id: `c${action}`,
+      type: 'check',
+      position: NOWHERE,
+      config: { expectations: [{ name: condition, condition, on_failure: action }] },
+    })
+    const keep: PipelineGraph['nodes'][number] = {
+      id: 'keep',
+      type: 'filter',
+      position: NOWHERE,
+      config: { condition: 'small > 0' },
+    }
+    const rowsOf = async (...nodes: PipelineGraph['nodes']) => {
+      const run = await bothOf(graphOf(...nodes))
+      return run.spark()
+    }
+    const kept = await rowsOf(keep)
+    expect(kept.length).toBeGreaterThan(0)
+    expect(await rowsOf(keep, check('small > 0', 'fail'))).toEqual(kept)
+    expect(await rowsOf(check('small > 0', 'drop'))).toEqual(kept)
+    await expect(rowsOf(check('small > 0', 'fail'))).rejects.toThrow(
+      /lockhouse check failed: \["cfail","small > 0"\] end/,
+    )
+  })
+
   it.each(FAILING)('fail in both engines: %s', async (expression) => {
     const run = await both(select([expression]))
     await expect(run.embedded()).rejects.toThrow()
@@ -111,13 +138,13 @@ describe.skipIf(!sparkConnectAvailable('values of graphs on Spark'))('expression
   })
 })
 
-function graphOf(node: PipelineGraph['nodes'][number]): PipelineGraph {
+function graphOf(...between: PipelineGraph['nodes']): PipelineGraph {
   const nodes = [
     { id: 'a', type: 'iceberg-source', position: NOWHERE, config: { table: 's.values' } },
-    node,
+    ...between,
     { id: 'z', type: 'iceberg-sink', position: NOWHERE, config: { table: 's.sink' } },
   ]
-  return { nodes, edges: [edge('a', node.id), edge(node.id, 'z')] }
+  return { nodes, edges: nodes.slice(1).map(({ id }, at) => edge(nodes[at]?.id ?? '', id)) }
 }
 
 function edge(source: string, target: string) {
