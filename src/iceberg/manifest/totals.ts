@@ -16,6 +16,7 @@ import type { TableMetadata } from '../metadata/metadata.ts'
 import { partitionKey, partitionType } from '../partitioning/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../partitioning/partitioning.ts'
 import { parseSchema } from '../schema/schema.ts'
+import type { PrimitiveType } from '../schema/types.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** Live files of one kind: their number, their bytes (of a deletion vector: its own, not the Puffin file's), their rows. */
@@ -44,30 +45,51 @@ export interface ManifestTotals {
   readonly sizes: Float64Array
   /** For each entry of `sizes`, the position of its partition in `partitionKeys`. */
   readonly partitionIndexes: Int32Array
+  /** For each entry of `sizes`, the rows of the file. */
+  readonly records: Float64Array
+  /** For each entry of `sizes`, the bytes of the file's smallest row group, see {@link smallestRowGroup}. */
+  readonly smallestRowGroups: Float64Array
   /** Live files of any kind that are neither Parquet nor Puffin. */
   readonly otherFormats: number
+  /**
+   * Live files that a plan must read in full: neither Parquet nor Puffin, encrypted, of another kind than the manifest, or without the
+   * sequence number that they may not inherit.
+   */
+  readonly unusualFiles: number
   /** By the key of `partitionKey`. */
   readonly partitionKeys: ReadonlyMap<string, Readonly<PartitionTotals>>
 }
 
+/** How a manifest is read for its totals. */
+export interface TotalsContext {
+  readonly manifest?: ManifestFile
+  readonly metadata?: TableMetadata
+  /** Instead of the metadata, where the table still has the spec of the manifest. */
+  readonly partitioning?: TotalsPartitioning
+}
+
+/** The spec of a manifest and the types of its partition values. */
+export interface TotalsPartitioning {
+  readonly spec: PartitionSpec
+  readonly types: readonly PrimitiveType[]
+}
+
 /**
- * Adds up the live files of a manifest, reading nothing but statuses, sizes and partitions: for table health.
+ * Adds up the live files of a manifest, reading nothing but statuses, sizes and partitions: for table health and plans.
  *
  * With a context, the manifest is checked against its entry in the manifest list, and partition keys use the table's
  * schemas; without it, the manifest's own header. Errors are those of `readManifest`.
  */
-export function readManifestTotals(
-  bytes: Uint8Array,
-  context: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata } = {},
-): ManifestTotals {
+export function readManifestTotals(bytes: Uint8Array, context: TotalsContext = {}): ManifestTotals {
   const { manifest } = context
   const container = manifest === undefined ? openAvroContainer(bytes, 'manifest') : openManifest(bytes, manifest)
   const keys = partitionKeyReader(container, context)
-  return decodeManifest(container, (schema) => addUp(container, compileRecord(schema, totalsBindings(keys))))
+  const decode = (schema: AvroSchema) => compileRecord(schema, totalsBindings(keys))
+  return decodeManifest(container, (schema) => addUp(container, decode(schema), manifest))
 }
 
-function addUp(container: AvroContainer, readEntry: Step<TotalsDraft>): ManifestTotals {
-  const collector = new TotalsCollector()
+function addUp(container: AvroContainer, readEntry: Step<TotalsDraft>, manifest?: ManifestFile): ManifestTotals {
+  const collector = new TotalsCollector(manifest)
   const draft: TotalsDraft = {
     status: 'existing',
     content: 'data',
@@ -76,10 +98,18 @@ function addUp(container: AvroContainer, readEntry: Step<TotalsDraft>): Manifest
     records: 0,
     blob: -1,
     partition: NO_PARTITION,
+    gap: Number.POSITIVE_INFINITY,
+    lastOffset: 0,
+    isEncrypted: false,
+    hasSequenceNumber: false,
   }
   container.forEachRecord((cursor) => {
     draft.content = 'data'
     draft.blob = -1
+    draft.gap = Number.POSITIVE_INFINITY
+    draft.lastOffset = 0
+    draft.isEncrypted = false
+    draft.hasSequenceNumber = false
     readEntry(cursor, draft)
     if (draft.status !== 'deleted') collector.add(draft)
   })
@@ -103,12 +133,23 @@ interface TotalsDraft {
   /** Length of a deletion vector's blob; -1 when there is none. */
   blob: number
   partition: PartitionName
+  /** The smallest distance between two starts of row groups; infinite with fewer than two. */
+  gap: number
+  /** Start of the last row group; 0 when the starts are not known. */
+  lastOffset: number
+  isEncrypted: boolean
+  hasSequenceNumber: boolean
 }
 
 function totalsBindings(keys: (schema: AvroSchema) => Reader<PartitionName>): FieldBinding<TotalsDraft>[] {
-  const { content, fileFormat, recordCount, fileSizeInBytes, contentSizeInBytes } = FILE_FIELDS
+  const { content, fileFormat, recordCount, fileSizeInBytes, contentSizeInBytes, keyMetadata, splitOffsets } =
+    FILE_FIELDS
   return [
     bindInstead(ENTRY_FIELDS.status.bind, { read: status.read, set: (draft, value) => (draft.status = value) }),
+    bindInstead(ENTRY_FIELDS.sequenceNumber.bind, {
+      read: count.read,
+      set: (draft) => (draft.hasSequenceNumber = true),
+    }),
     nestedFields(
       DATA_FILE.id,
       [DATA_FILE.name],
@@ -125,6 +166,14 @@ function totalsBindings(keys: (schema: AvroSchema) => Reader<PartitionName>): Fi
         bindInstead(recordCount.bind, { read: count.read, set: (draft, value) => (draft.records = value) }),
         bindInstead(fileSizeInBytes.bind, { read: count.read, set: (draft, value) => (draft.size = value) }),
         bindInstead(contentSizeInBytes.bind, { read: count.read, set: (draft, value) => (draft.blob = value) }),
+        bindInstead(keyMetadata.bind, { read: presenceReader, set: (draft) => (draft.isEncrypted = true) }),
+        bindInstead<TotalsDraft, Offsets>(splitOffsets.bind, {
+          read: offsetsReader,
+          set: (draft, { gap, last }) => {
+            draft.gap = gap
+            draft.lastOffset = last
+          },
+        }),
       ],
     ),
   ]
@@ -136,15 +185,24 @@ class TotalsCollector {
   readonly #equality: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #vectors: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #partitions = new Map<string, { readonly index: number; readonly totals: PartitionTotals }>()
+  readonly #manifest: ManifestFile | undefined
   #otherFormats = 0
+  #unusualFiles = 0
   #sizes = new Float64Array(256)
+  #records = new Float64Array(256)
+  #rowGroups = new Float64Array(256)
   #indexes = new Int32Array(256)
+
+  constructor(manifest: ManifestFile | undefined) {
+    this.#manifest = manifest
+  }
 
   add(draft: TotalsDraft): void {
     const { index, totals: partition } = this.#partition(draft.partition)
     if (draft.format === 'other') this.#otherFormats++
+    if (this.#isUnusual(draft)) this.#unusualFiles++
     if (draft.content === 'data') {
-      this.#addSize(draft.size, index)
+      this.#addFile(draft, index)
       addTo(this.#data, draft.size, draft.records)
       partition.files++
       partition.bytes += draft.size
@@ -164,8 +222,11 @@ class TotalsCollector {
       equalityDeletes: this.#equality,
       deletionVectors: this.#vectors,
       otherFormats: this.#otherFormats,
+      unusualFiles: this.#unusualFiles,
       sizes: this.#sizes.slice(0, this.#data.count),
       partitionIndexes: this.#indexes.slice(0, this.#data.count),
+      records: this.#records.slice(0, this.#data.count),
+      smallestRowGroups: this.#rowGroups.slice(0, this.#data.count),
       partitionKeys: new Map(Array.from(this.#partitions, ([key, { totals }]) => [key, totals])),
     }
   }
@@ -179,18 +240,34 @@ class TotalsCollector {
     return made
   }
 
-  #addSize(size: number, partitionIndex: number): void {
-    const { count } = this.#data
-    if (count === this.#sizes.length) {
-      const grown = new Float64Array(count * 2)
-      grown.set(this.#sizes)
-      this.#sizes = grown
-      const grownIndexes = new Int32Array(count * 2)
-      grownIndexes.set(this.#indexes)
-      this.#indexes = grownIndexes
+  #isUnusual({ content, format, isEncrypted, hasSequenceNumber, status: is }: TotalsDraft): boolean {
+    if (isEncrypted || format === 'other' || (content === 'data' && format !== 'parquet')) return true
+    if (this.#manifest === undefined) return false
+    if ((content === 'data') !== (this.#manifest.content === 'data')) return true
+    return !hasSequenceNumber && is !== 'added' && this.#manifest.sequenceNumber !== 0
+  }
+
+  #addFile({ size, records, gap, lastOffset }: TotalsDraft, partitionIndex: number): void {
+    const { count: at } = this.#data
+    if (at === this.#sizes.length) this.#grow()
+    this.#sizes[at] = size
+    this.#records[at] = records
+    this.#rowGroups[at] = Math.min(size, gap, size - lastOffset)
+    this.#indexes[at] = partitionIndex
+  }
+
+  #grow(): void {
+    const doubled = (values: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> => {
+      const grown = new Float64Array(values.length * 2)
+      grown.set(values)
+      return grown
     }
-    this.#sizes[count] = size
-    this.#indexes[count] = partitionIndex
+    this.#sizes = doubled(this.#sizes)
+    this.#records = doubled(this.#records)
+    this.#rowGroups = doubled(this.#rowGroups)
+    const grownIndexes = new Int32Array(this.#indexes.length * 2)
+    grownIndexes.set(this.#indexes)
+    this.#indexes = grownIndexes
   }
 }
 
@@ -214,14 +291,50 @@ function formatReader(schema: AvroSchema): Reader<FormatKind> {
   }
 }
 
+/** Skips bytes: only their presence counts. */
+function presenceReader(schema: AvroSchema): Reader<true> {
+  const skip = compileSkipper(schema)
+  return (cursor) => {
+    skip(cursor)
+    return true
+  }
+}
+
+interface Offsets {
+  gap: number
+  last: number
+}
+
+/** What matters of the starts of row groups. */
+function offsetsReader(schema: AvroSchema): Reader<Offsets> {
+  if (schema.kind !== 'array') throw wrongType(schema, 'array')
+  const { items } = schema
+  if (items.kind !== 'int' && items.kind !== 'long') throw wrongType(items, 'int or long')
+  const offsets: Offsets = { gap: 0, last: 0 }
+  return (cursor) => {
+    let gap = Number.POSITIVE_INFINITY
+    let last: number | undefined
+    for (let count = cursor.readBlockCount(1); count > 0; count = cursor.readBlockCount(1)) {
+      for (let left = count; left > 0; left--) {
+        const start = cursor.readNumber()
+        if (last !== undefined) gap = Math.min(gap, start - last)
+        last = start
+      }
+      cursor.assertWithin()
+    }
+    offsets.gap = gap
+    offsets.last = last ?? 0
+    return offsets
+  }
+}
+
 /** Reads partition records as keys; equal bytes in consecutive entries are decoded only once. */
 function partitionKeyReader(
   container: AvroContainer,
-  context: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata },
+  context: TotalsContext,
 ): (schema: AvroSchema) => Reader<PartitionName> {
   return (schema) => {
-    const spec = specFor(container, schema, context)
-    const types = partitionType(spec, context.metadata?.schemas ?? headerSchemas(container))
+    const { spec, types } = context.partitioning ?? partitioningFor(container, schema, context)
     const readTuple = partitionReader(spec, types)(schema)
     const skip = compileSkipper(schema)
     const known = new Map<string, PartitionName>()
@@ -244,11 +357,12 @@ function rawText(cursor: ByteCursor, start: number): string {
   return start === cursor.pos ? '' : cursor.bytes.toString('latin1', start, cursor.pos)
 }
 
-function specFor(
-  container: AvroContainer,
-  schema: AvroSchema,
-  { manifest, metadata }: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata },
-): PartitionSpec {
+function partitioningFor(container: AvroContainer, schema: AvroSchema, context: TotalsContext): TotalsPartitioning {
+  const spec = specFor(container, schema, context)
+  return { spec, types: partitionType(spec, context.metadata?.schemas ?? headerSchemas(container)) }
+}
+
+function specFor(container: AvroContainer, schema: AvroSchema, { manifest, metadata }: TotalsContext): PartitionSpec {
   const specId = manifest?.partitionSpecId ?? Number(headerText(container.header, 'partition-spec-id') ?? 0)
   if (metadata !== undefined || container.header.has('partition-spec')) return findSpec(container, specId, metadata)
   if (schema.kind !== 'record') throw wrongType(schema, 'record')
