@@ -4,6 +4,7 @@ import type { Catalog, CatalogEntry } from '../../src/catalog/catalog.ts'
 import { formatIdentifier } from '../../src/catalog/table-identifier.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
 import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { createTotalsSource } from '../../src/maintenance/inspection/totals/totals-source.ts'
 import { createHealthIndexer } from '../../src/services/tables/health-index/indexer.ts'
 import { createEventFeed } from '../../src/services/events/event-feed.ts'
 import { createEventWriter } from '../../src/services/events/event-log.ts'
@@ -88,6 +89,7 @@ async function runIndexer(db: Kysely<StateTables>, catalog: Catalog): Promise<nu
     inTransaction,
     events: createEventWriter(events, () => new Date()),
     feed,
+    totals: createTotalsSource(),
     log: silentLog,
     now: () => new Date(),
     times: { pollMs: 3_600_000, remeasureMs: 0 },

@@ -46,6 +46,7 @@ import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/tables/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
+import { createTotalsSource } from '../maintenance/inspection/totals/totals-source.ts'
 import { createFilePlanner } from '../services/query/plan-files.ts'
 import { createQueryService } from '../services/query/query-service.ts'
 import type { Logger } from '../services/logger.ts'
@@ -213,6 +214,8 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     () => sandbox.close(),
   )
   const planner = createFilePlanner()
+  const totals = createTotalsSource()
+  closings.add(() => totals.close())
   const spark = openSpark(config)
   const streams = openSparkStreams(config, catalog, spark)
   closings.add(
@@ -221,7 +224,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
   )
   return {
     access,
-    common: { state, catalog, planner, newId, now, log, randomBytes, prices: config.prices },
+    common: { state, catalog, planner, totals, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
     streams,

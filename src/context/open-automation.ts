@@ -1,6 +1,7 @@
 import type { Prices } from '../domain/tables/prices.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { TotalsSource } from '../maintenance/inspection/totals/totals-source.ts'
 import type { Logger } from '../services/logger.ts'
 import type { MaintenanceService } from '../services/operations/maintenance-service.ts'
 import type { Reconciler } from '../services/operations/reconciler.ts'
@@ -27,6 +28,7 @@ export interface AutomationTimes {
 export interface AutomationParts {
   readonly state: State
   readonly catalog: CatalogService
+  readonly totals: TotalsSource
   readonly maintenance: MaintenanceService
   readonly reconciler: Reconciler
   readonly newId: IdSource
@@ -38,11 +40,20 @@ export interface AutomationParts {
 
 /** Creates what looks after all tables: the health index and the policies; nothing runs before `automation` is started. */
 export function openAutomation({ times, ...parts }: AutomationParts) {
-  const { state, catalog, now, log } = parts
+  const { state, catalog, totals, now, log } = parts
   const { db } = state
   const index = createHealthIndexStore(db)
   const leases = createLeaseStore(db)
-  const indexer = createHealthIndexer({ ...state, catalog, store: index, leases, now, log, times: times?.index })
+  const indexer = createHealthIndexer({
+    ...state,
+    catalog,
+    totals,
+    store: index,
+    leases,
+    now,
+    log,
+    times: times?.index,
+  })
   const deps = {
     ...parts,
     ...state,

@@ -23,6 +23,7 @@ import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createTableReportStore } from '../storage/stores/tables/report-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
+import type { TotalsSource } from '../maintenance/inspection/totals/totals-source.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
 import { openQuarantine } from './open-quarantine.ts'
 import type { State } from './open-state.ts'
@@ -34,6 +35,7 @@ export interface MaintenanceParts {
   readonly environments: Pick<EnvironmentService, 'list'>
   readonly lineage: Pick<LineageService, 'impact'>
   readonly engine: Engine
+  readonly totals: TotalsSource
   /** Undefined: no Spark server is configured. */
   readonly spark: SparkEngine | undefined
   readonly embeddedMaxBytes: number
@@ -48,7 +50,7 @@ export interface MaintenanceParts {
 
 /** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
 export function openMaintenance(parts: MaintenanceParts) {
-  const { state, catalog, graphs, environments, engine, newId, now, log } = parts
+  const { state, catalog, graphs, environments, engine, totals, newId, now, log } = parts
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
   const ledger = createOperationLedger({
@@ -66,7 +68,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
-  const tables = createTableService({ catalog, guard: pipelines, inTransaction, audit, events, now })
+  const tables = createTableService({ catalog, totals, guard: pipelines, inTransaction, audit, events, now })
   const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,
@@ -82,6 +84,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     engines: { spark: parts.spark, embeddedMaxBytes: parts.embeddedMaxBytes },
     operations,
     tables,
+    totals,
     plans: createPlanStore(db),
     guard,
     lineage: parts.lineage,

@@ -7,12 +7,14 @@ import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import { partitionType } from '../iceberg/partitioning/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
 import type { PrimitiveType } from '../iceberg/schema/types.ts'
+import { Turns } from '../lib/turns.ts'
 import { MIN_FILE_SIZE_RATIO, targetFileSizeBytes } from './compaction/options.ts'
 
 /** One partition of the current snapshot; counts are of data files but `deleteFiles`. */
 export interface PartitionRow extends PartitionFacts {
   readonly key: string
   readonly specId: number
+  readonly tuple: PartitionTuple
   /** Display values by partition field name. */
   readonly values: Readonly<Record<string, string | null>>
   readonly records: number
@@ -25,13 +27,22 @@ export interface FileArrays {
   readonly partitionOf: Int32Array
 }
 
+/** The same with what only a plan needs. */
+export interface FileColumns extends FileArrays {
+  readonly records: Float64Array
+  /** The bytes of the smallest row group of each file. */
+  readonly smallestRowGroups: Float64Array
+}
+
 /** Totals of the manifests of the current snapshot. */
 export interface TableFiles {
   readonly facts: TableHealthFacts
   readonly partitions: readonly PartitionRow[]
-  readonly files: FileArrays
+  readonly files: FileColumns
   /** Live files that are neither Parquet nor Puffin. */
   readonly otherFormats: number
+  /** Live files that a plan must read in full, see `ManifestTotals`. */
+  readonly unusualFiles: number
 }
 
 /** A manifest with the totals of its files. */
@@ -40,14 +51,18 @@ export interface CountedManifest {
   readonly totals: ManifestTotals
 }
 
-/** Sums up the manifests of the current snapshot. Pure; linear in files. */
-export function sumTableFiles(metadata: TableMetadata, manifests: readonly CountedManifest[]): TableFiles {
+/** Sums up the manifests of the current snapshot; linear in files. Other work of the process runs between the manifests. */
+export async function sumTableFiles(
+  metadata: TableMetadata,
+  manifests: readonly CountedManifest[],
+): Promise<TableFiles> {
   const targetBytes = targetFileSizeBytes(metadata.properties)
   const smallFileThresholdBytes = Math.floor(targetBytes * MIN_FILE_SIZE_RATIO)
   const collector = new PartitionCollector(metadata, smallFileThresholdBytes)
   const fileCount = sumOf(manifests, ({ totals }) => totals.sizes.length)
-  const files = { sizes: new Float64Array(fileCount), partitionOf: new Int32Array(fileCount) }
+  const files = emptyColumns(fileCount)
   const histogram = new SizeHistogram()
+  const turns = new Turns()
   let offset = 0
   for (const { manifest, totals } of manifests) {
     const indexes = collector.addPartitions(manifest.partitionSpecId, totals)
@@ -57,8 +72,11 @@ export function sumTableFiles(metadata: TableMetadata, manifests: readonly Count
       collector.addFile(partition, totals.sizes[at] ?? 0)
     }
     files.sizes.set(totals.sizes, offset)
+    files.records.set(totals.records, offset)
+    files.smallestRowGroups.set(totals.smallestRowGroups, offset)
     histogram.add(totals.sizes)
     offset += totals.sizes.length
+    await turns.next(1 + totals.sizes.length)
   }
   const partitions = collector.rows()
   const facts: TableHealthFacts = {
@@ -76,7 +94,18 @@ export function sumTableFiles(metadata: TableMetadata, manifests: readonly Count
     targetFileSizeBytes: targetBytes,
     smallFileThresholdBytes,
   }
-  return { facts, partitions, files, otherFormats: sumOf(manifests, ({ totals }) => totals.otherFormats) }
+  const otherFormats = sumOf(manifests, ({ totals }) => totals.otherFormats)
+  const unusualFiles = sumOf(manifests, ({ totals }) => totals.unusualFiles)
+  return { facts, partitions, files, otherFormats, unusualFiles }
+}
+
+function emptyColumns(count: number): FileColumns {
+  return {
+    sizes: new Float64Array(count),
+    partitionOf: new Int32Array(count),
+    records: new Float64Array(count),
+    smallestRowGroups: new Float64Array(count),
+  }
 }
 
 interface PartitionDraft {
@@ -124,7 +153,7 @@ class PartitionCollector {
 
   rows(): PartitionRow[] {
     const naming = createPartitionNaming(this.#metadata)
-    return this.#drafts.map(({ tuple, ...counts }) => ({ ...counts, ...naming(counts.specId, tuple) }))
+    return this.#drafts.map((draft) => ({ ...draft, ...naming(draft.specId, draft.tuple) }))
   }
 
   #draft(key: string, specId: number, tuple: PartitionTuple): { draft: PartitionDraft; position: number } {

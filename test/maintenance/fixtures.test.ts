@@ -14,6 +14,10 @@ import { runCompaction } from '../../src/maintenance/compaction/compact.ts'
 import { runEvolve } from '../../src/maintenance/evolve.ts'
 import { runExpiry } from '../../src/maintenance/expiry/expire.ts'
 import { runRewriteManifests } from '../../src/maintenance/manifests/rewrite-manifests.ts'
+import { describeCompactionPlan } from '../../src/maintenance/compaction/result.ts'
+import { planTableCompaction } from '../../src/maintenance/compaction/compact.ts'
+import { previewTableCompaction } from '../../src/maintenance/inspection/preview-compaction.ts'
+import { createTotalsSource } from '../../src/maintenance/inspection/totals/totals-source.ts'
 import { createTableInspector } from '../../src/maintenance/inspection/table-inspector.ts'
 import { type ExpectedRows, expectedRows, fixturesAvailable, openFixture } from '../fixtures-suite/fixture-tables.ts'
 import { OverlayIO } from './overlay-io.ts'
@@ -68,12 +72,14 @@ describe.skipIf(!available)('maintenance of tables that other systems wrote', ()
     }
     const before = await readAll(catalog, identifier)
     await expectHealth(catalog, identifier)
+    await expectPreview(catalog, identifier)
     const details = await runCompaction({ ...target, engine, request: { rewrite_all: true }, operationId: 'op-1' })
     expect(details.rows_written).toBe(before.length)
     expect(await readAll(catalog, identifier), 'after compaction').toEqual(before)
     const tasks = await planFiles(await catalog.loadTable(identifier))
     expect(tasks.flatMap(({ deletes }) => deletes)).toEqual([])
     await expectHealth(catalog, identifier)
+    await expectPreview(catalog, identifier)
     await runRewriteManifests({ ...target, request: {}, operationId: 'op-2' })
     expect(await readAll(catalog, identifier), 'after manifests').toEqual(before)
     const nowMs = Date.now() + 10 * 86_400_000
@@ -125,4 +131,15 @@ async function expectHealth(catalog: Catalog, identifier: TableIdentifier): Prom
   expect(facts.histogram.reduce((total, range) => total + range.files, 0)).toBe(files.length)
   expect(facts.snapshotCount).toBe(table.metadata.snapshots.length)
   expect(score).toBeGreaterThan(50)
+}
+
+/** Compares a preview, which reads only sizes and partitions where it can, with the plan that would run. */
+async function expectPreview(catalog: Catalog, identifier: TableIdentifier): Promise<void> {
+  const table = await catalog.loadTable(identifier)
+  for (const request of [{}, { rewrite_all: true, partial_progress: true }]) {
+    const code = ({ code: found }: { code: string }) => found
+    const planned = await planTableCompaction(table, request).then(describeCompactionPlan, code)
+    const preview = previewTableCompaction(table, request, createTotalsSource())
+    expect(await preview.then(describeCompactionPlan, code)).toEqual(planned)
+  }
 }

@@ -6,18 +6,41 @@ import { CLUSTER_BY_PROPERTY } from '../clustering/layout.ts'
 import type { CompactionOptions } from './options.ts'
 
 /** The groups of a plan whose rows may be copied without being read. */
-export interface CopyCandidate {
-  readonly inputs: readonly FileScanTask[]
+export interface CopyCandidate<T> {
+  readonly inputs: readonly T[]
+  readonly factsOf: (input: T) => CopyFacts
   /** Whether all rows are in one partition of the current spec. */
   readonly hasPartition: boolean
+}
+
+/** What decides whether the row groups of a file may be copied. */
+export interface CopyFacts {
+  readonly hasDeletes: boolean
+  readonly fileFormat: string
+  readonly specId: number
+  readonly fileSizeInBytes: number
+  /** Bytes of the smallest row group. */
+  readonly smallestRowGroup: number
+}
+
+/** The facts of a file that was read in full. */
+export function copyFactsOf({ dataFile, deletes }: FileScanTask): CopyFacts {
+  const { fileFormat, specId, fileSizeInBytes } = dataFile
+  return {
+    hasDeletes: deletes.length > 0,
+    fileFormat,
+    specId,
+    fileSizeInBytes,
+    smallestRowGroup: smallestRowGroup(dataFile),
+  }
 }
 
 /**
  * Why the row groups of a group must not be copied, by what metadata and manifests say; undefined: they are copied if the footers of the
  * files permit it as well. Pure.
  */
-export function copyRefusal(
-  { inputs, hasPartition }: CopyCandidate,
+export function copyRefusal<T>(
+  { inputs, factsOf, hasPartition }: CopyCandidate<T>,
   { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
 ): string | undefined {
   const ofTable = tableRefusal(metadata, options)
@@ -25,7 +48,7 @@ export function copyRefusal(
   if (!hasPartition) return 'the files are of other partition specs than the current one'
   if (inputs.length < 2) return 'a single file has nothing to be joined with'
   for (const input of inputs) {
-    const reason = fileRefusal(input, { metadata, options })
+    const reason = fileRefusal(factsOf(input), { metadata, options })
     if (reason !== undefined) return reason
   }
   return undefined
@@ -42,14 +65,13 @@ function tableRefusal(metadata: TableMetadata, options: CompactionOptions): stri
 }
 
 function fileRefusal(
-  { dataFile, deletes }: FileScanTask,
+  { hasDeletes, fileFormat, specId, fileSizeInBytes, smallestRowGroup: least }: CopyFacts,
   { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
 ): string | undefined {
-  if (deletes.length > 0) return 'deletes apply to the files'
-  if (dataFile.fileFormat !== 'parquet') return `a file is in format ${dataFile.fileFormat.toUpperCase()}`
-  if (dataFile.specId !== metadata.defaultSpecId) return 'a file is of another partition spec than the current one'
-  if (dataFile.fileSizeInBytes > options.maxFileSizeBytes) return 'a file is too large for the target size'
-  const least = smallestRowGroup(dataFile)
+  if (hasDeletes) return 'deletes apply to the files'
+  if (fileFormat !== 'parquet') return `a file is in format ${fileFormat.toUpperCase()}`
+  if (specId !== metadata.defaultSpecId) return 'a file is of another partition spec than the current one'
+  if (fileSizeInBytes > options.maxFileSizeBytes) return 'a file is too large for the target size'
   if (least >= options.minRowGroupSizeBytes) return undefined
   return `a row group has ${formatBytes(least)}, fewer than min_row_group_size_bytes`
 }

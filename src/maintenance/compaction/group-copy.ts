@@ -6,7 +6,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { planFilesInSteps } from '../../iceberg/scan/scan.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { CompactionOptions } from './options.ts'
-import type { CompactionGroup } from './planner.ts'
+import type { CompactionGroup } from './plan.ts'
 
 export interface GroupCopyInput {
   readonly engine: Engine

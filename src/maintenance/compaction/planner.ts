@@ -8,72 +8,18 @@ import { isUnpartitioned, partitionKey, partitionType } from '../../iceberg/part
 import type { PartitionSpec, PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
 import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
-import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
 import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
-import { copyRefusal } from './copy-plan.ts'
+import { copyFactsOf } from './copy-plan.ts'
 import type { CompactionOptions } from './options.ts'
-import { expectedOutputFiles, isCandidate, selectFileGroups, targetSplitBytes } from './file-selection.ts'
-import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
-import type { Clustering } from '../../engines/engine.ts'
+import { isCandidate } from './file-selection.ts'
+import type { FileMeasures } from './file-selection.ts'
 import type { Layout } from '../clustering/layout.ts'
 import { compileWhere } from '../where/file-filter.ts'
 import { chooseWithinBytes, findOverlappingFiles } from './overlapping-files.ts'
 import type { FileOverlaps } from './overlapping-files.ts'
+import { planGroups, type PlannedFiles } from './plan-groups.ts'
+import type { CompactionGroup, CompactionPlan, CompactionTotals } from './plan.ts'
 import { clusteringOf, resolveLayout } from './plan-layout.ts'
-
-/** Files that are rewritten together, into one partition when `partition` is given. */
-export interface CompactionGroup {
-  /** Stable within a plan; part of the names of the files written. */
-  readonly index: number
-  /** Spec that the new files are written under: the table's current one. */
-  readonly outputSpecId: number
-  /** Partition of all rows; undefined for files of other specs, whose rows may belong to several. */
-  readonly partition?: PartitionTuple
-  /** Tells partitions apart; groups of one partition share it. */
-  readonly partitionKey: string
-  readonly inputs: readonly FileScanTask[]
-  readonly bytes: number
-  readonly expectedOutputFiles: number
-  readonly targetSplitBytes: number
-  readonly reasons: readonly GroupReason[]
-  /** Why the row groups are not copied; undefined: they are, if the footers of the files permit it. */
-  readonly noCopyReason?: string
-  /** With how many other files each input overlaps, in the order of the inputs; undefined when rows keep their order. */
-  readonly overlaps?: readonly number[]
-}
-
-/** A group that cannot be rewritten, with a readable reason. */
-export interface SkippedGroup {
-  readonly partitionKey: string
-  readonly files: number
-  readonly bytes: number
-  readonly reason: string
-}
-
-export interface CompactionTotals {
-  readonly groups: number
-  readonly files: number
-  readonly bytes: number
-  readonly records: number
-  /** Different delete files that apply to the files. */
-  readonly deleteFiles: number
-  /** Rows deleted by position deletes and deletion vectors, at most all rows; the effect of equality deletes is unknown. */
-  readonly positionDeletes: number
-  readonly expectedOutputFiles: number
-}
-
-export interface CompactionPlan {
-  /** Snapshot that the plan starts from; undefined for a table without one. */
-  readonly baseSnapshotId?: bigint
-  readonly options: CompactionOptions
-  readonly sortOrder?: SortOrder
-  readonly clustering?: Clustering
-  readonly groups: readonly CompactionGroup[]
-  /** Files that would be candidates, but exceed `max_bytes_to_rewrite`. */
-  readonly beyondBudget: { readonly files: number; readonly bytes: number }
-  readonly skipped: readonly SkippedGroup[]
-  readonly totals: CompactionTotals
-}
 
 export interface PlanCompactionInput {
   readonly metadata: TableMetadata
@@ -85,7 +31,7 @@ export interface PlanCompactionInput {
 }
 
 /** Partition key of files written under another spec than the current one. */
-const OTHER_SPECS_KEY = 'other-specs'
+export const OTHER_SPECS_KEY = 'other-specs'
 
 const TASK_MEASURES: FileMeasures<FileScanTask> = {
   sizeBytes: (task) => task.dataFile.fileSizeInBytes,
@@ -93,6 +39,9 @@ const TASK_MEASURES: FileMeasures<FileScanTask> = {
   deleteFileCount: (task) => task.deletes.length,
   fileScopedDeleteRecords: (task) => fileScopedDeleteRecords(task.deletes),
 }
+
+/** Files that were read in full. */
+const TASKS = { measures: TASK_MEASURES, unsupportedReason, copyFactsOf, overlaps: undefined }
 
 /**
  * Plans a compaction as Iceberg's `rewrite_data_files` does: files of the current spec by partition, all files of other
@@ -107,7 +56,9 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
   const spec = currentSpec(metadata)
   const partitions = [...groupByPartition(metadata, spec, filterTasks(metadata, tasks, options))]
   const preselected = preselect(partitions, { options, layout: isEmbedded ? layout : undefined })
-  const { groups, skipped } = toGroups(partitions, preselected, { metadata, spec, options, isEmbedded })
+  const pools = partitions.map(({ partition, key }, at) => ({ partition, key, files: preselected.files[at] ?? [] }))
+  const files: PlannedFiles<FileScanTask> = { ...TASKS, ...preselected }
+  const { groups, skipped } = planGroups(pools, files, { metadata, spec, options, isEmbedded })
   return {
     ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
     options,
@@ -118,52 +69,6 @@ export function planCompaction({ metadata, tasks, options, engine }: PlanCompact
     skipped,
     totals: sumGroups(groups),
   }
-}
-
-interface GroupRules {
-  readonly metadata: TableMetadata
-  readonly spec: PartitionSpec
-  readonly options: CompactionOptions
-  readonly isEmbedded: boolean
-}
-
-function toGroups(
-  partitions: readonly PartitionFiles[],
-  { measures, files, overlaps }: Preselection,
-  rules: GroupRules,
-): Pick<CompactionPlan, 'groups' | 'skipped'> {
-  const { spec, options, isEmbedded } = rules
-  const groups: CompactionGroup[] = []
-  const skipped: SkippedGroup[] = []
-  let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
-  for (const [at, { partition, key }] of partitions.entries()) {
-    for (const selected of selectFileGroups(files[at] ?? [], measures, options)) {
-      const reason = isEmbedded ? unsupportedReason(selected.files) : undefined
-      if (reason !== undefined) {
-        if (!options.partialProgress) throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${reason}`)
-        skipped.push({ partitionKey: key, files: selected.files.length, bytes: selected.bytes, reason })
-        continue
-      }
-      if (filesLeft <= 0) continue
-      const group = toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options, overlaps })
-      const noCopyReason = copyRefusalOf(group, rules)
-      if (options.method === 'copy' && noCopyReason !== undefined) {
-        skipped.push({ partitionKey: key, files: group.inputs.length, bytes: group.bytes, reason: noCopyReason })
-        continue
-      }
-      groups.push(noCopyReason === undefined ? group : { ...group, noCopyReason })
-      filesLeft -= Math.min(selected.files.length, filesLeft)
-    }
-  }
-  return { groups, skipped }
-}
-
-function copyRefusalOf(
-  { inputs, partition }: CompactionGroup,
-  { isEmbedded, ...rules }: GroupRules,
-): string | undefined {
-  if (!isEmbedded) return 'Spark copies no row groups'
-  return copyRefusal({ inputs, hasPartition: partition !== undefined }, rules)
 }
 
 interface Preselection {
@@ -273,36 +178,8 @@ function groupByPartition(
   return byKey.values()
 }
 
-interface GroupContext {
-  readonly index: number
-  readonly spec: PartitionSpec
-  readonly partition: PartitionTuple | undefined
-  readonly key: string
-  readonly filesLeft: number
-  readonly options: CompactionOptions
-  readonly overlaps: FileOverlaps | undefined
-}
-
-function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): CompactionGroup {
-  const { partition, options, overlaps } = context
-  const inputs = selected.files.slice(0, context.filesLeft)
-  const cut = inputs.length < selected.files.length
-  return {
-    index: context.index,
-    outputSpecId: context.spec.specId,
-    ...(partition === undefined ? {} : { partition }),
-    partitionKey: context.key,
-    inputs,
-    bytes: cut ? inputs.reduce((total, { dataFile }) => total + dataFile.fileSizeInBytes, 0) : selected.bytes,
-    // as Iceberg does, max_files_to_rewrite cuts the inputs but keeps the sizing of the whole group
-    expectedOutputFiles: expectedOutputFiles(selected.bytes, options),
-    targetSplitBytes: targetSplitBytes(selected.bytes, options),
-    reasons: selected.reasons,
-    ...(overlaps === undefined ? {} : { overlaps: inputs.map((task) => overlaps.of(task)) }),
-  }
-}
-
-function refuseUnsupportedTable(metadata: TableMetadata): void {
+/** `UNSUPPORTED` for a table that no plan can be made for. */
+export function refuseUnsupportedTable(metadata: TableMetadata): void {
   requirePlain(metadata)
   const unknown = currentSpec(metadata).fields.find(({ transform }) => transform.kind === 'unknown')
   if (unknown !== undefined) {

@@ -1,5 +1,5 @@
 import type { EngineProgress } from '../../engines/run-options.ts'
-import type { CompactionGroup, CompactionTotals } from './planner.ts'
+import type { CompactionGroup, CompactionTotals } from './plan.ts'
 
 /** How far a compaction is; files and bytes are those of the inputs. */
 export interface CompactionProgress {

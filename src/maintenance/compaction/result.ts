@@ -1,6 +1,7 @@
 import { withoutPaths } from '../../domain/without-paths.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Verification } from './options.ts'
-import type { CompactionGroup, CompactionPlan } from './planner.ts'
+import type { CompactionGroup, CompactionPlan } from './plan.ts'
 import type { GroupFailure, RewrittenGroup } from './group-rewrite.ts'
 
 /** A group that was not compacted, as shown in responses. */
@@ -180,9 +181,13 @@ export interface OverlappingFileDetails {
 }
 
 /** Describes a plan without running it. Pure. */
-export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): CompactionPreview {
-  const copied = plan.groups.filter(({ noCopyReason }) => noCopyReason === undefined)
-  const largest = plan.groups.toSorted((a, b) => b.bytes - a.bytes).slice(0, maxGroups)
+export function describeCompactionPlan(
+  plan: CompactionPlan | CompactionPlan<number>,
+  maxGroups = 100,
+): CompactionPreview {
+  const groups: readonly ShownGroup[] = plan.groups
+  const copied = groups.filter(({ noCopyReason }) => noCopyReason === undefined)
+  const largest = groups.toSorted((a, b) => b.bytes - a.bytes).slice(0, maxGroups)
   return {
     ...new CompactionTally(plan).details(),
     rewritten_data_files_count: plan.totals.files,
@@ -202,7 +207,10 @@ export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): C
   }
 }
 
-function describeGroup(group: CompactionGroup): PlannedGroupDetails {
+/** A group whose files are scan tasks, or only positions. */
+type ShownGroup = CompactionGroup<FileScanTask | number>
+
+function describeGroup(group: ShownGroup): PlannedGroupDetails {
   return {
     files: group.inputs.length,
     bytes: group.bytes,
@@ -217,11 +225,11 @@ function describeGroup(group: CompactionGroup): PlannedGroupDetails {
 /** Files of a group that a preview names. */
 const MAX_NAMED_FILES = 20
 
-function mostOverlapping({ inputs }: CompactionGroup, overlaps: readonly number[]): OverlappingFileDetails[] {
-  const measured = inputs.map(({ dataFile }, at) => ({
-    file_path: dataFile.filePath,
-    bytes: dataFile.fileSizeInBytes,
-    overlaps: Math.round(overlaps[at] ?? 0),
-  }))
+function mostOverlapping({ inputs }: ShownGroup, overlaps: readonly number[]): OverlappingFileDetails[] {
+  const measured = inputs.flatMap((input, at) => {
+    if (typeof input === 'number') return []
+    const { filePath, fileSizeInBytes } = input.dataFile
+    return [{ file_path: filePath, bytes: fileSizeInBytes, overlaps: Math.round(overlaps[at] ?? 0) }]
+  })
   return measured.toSorted((a, b) => b.overlaps - a.overlaps).slice(0, MAX_NAMED_FILES)
 }

@@ -14,7 +14,7 @@ import { expectedOutputFiles, selectFileGroups } from '../compaction/file-select
 import type { Layout } from '../clustering/layout.ts'
 import { overlapAfter } from '../clustering/overlap.ts'
 import { metricColumns } from '../compaction/plan-layout.ts'
-import type { CompactionPlan } from '../compaction/planner.ts'
+import type { CompactionPlan } from '../compaction/plan.ts'
 import type { FileArrays, TableFiles } from '../table-files.ts'
 import { OTHER_SPECS, poolFiles } from './pool-files.ts'
 

@@ -23,13 +23,8 @@ import type {
 import type { RecommendedKind } from '../../domain/tables/operations.ts'
 import { scoreTable } from '../../domain/tables/table-health.ts'
 import type { HealthScore, TableHealthFacts } from '../../domain/tables/table-health.ts'
-import { mapBounded } from '../../lib/bounded-map.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import { loadManifests } from '../../iceberg/manifest/cache.ts'
-import { readManifestTotals } from '../../iceberg/manifest/totals.ts'
-import type { ManifestTotals } from '../../iceberg/manifest/totals.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
 import type { ManifestFile } from '../../iceberg/manifest/manifest.ts'
-import { currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { planExpiry } from '../../iceberg/update/expire-snapshots.ts'
@@ -40,15 +35,9 @@ import { type DeleteRewriteProjection, projectDeleteRewrite } from '../position-
 import { planManifestRewrite } from '../manifests/rewrite-manifests.ts'
 import { tableLayout } from '../clustering/layout.ts'
 import { sumTableFiles } from '../table-files.ts'
-import type { CountedManifest, PartitionRow } from '../table-files.ts'
-import {
-  type KnownRanges,
-  manifestKey,
-  measureLayout,
-  NO_RANGES,
-  projectNeededLayout,
-  weighRanges,
-} from './table-overlap.ts'
+import type { PartitionRow } from '../table-files.ts'
+import { createTotalsSource, type TotalsSource } from './totals/totals-source.ts'
+import { type KnownRanges, measureLayout, NO_RANGES, projectNeededLayout, weighRanges } from './table-overlap.ts'
 
 /** A recommendation that can be sent unchanged: the operation, its options under their wire names, and its effect. */
 export interface HealthAction {
@@ -66,9 +55,9 @@ export interface TableHealthReport extends HealthScore {
 }
 
 /**
- * Reads the structure of tables. The last state of each table is kept with the totals of its manifests, which never change
- * (tables that were used least recently are evicted first): inspecting an unchanged table again is free, and a changed table
- * costs its new manifests. Earlier states are not kept, because a table that is compacted often would fill the memory with them.
+ * Reads the structure of tables. The last state of each table is kept (tables that were used least recently are evicted first):
+ * inspecting an unchanged table again is free, and a changed table costs its new manifests. Earlier states are not kept, because a
+ * table that is compacted often would fill the memory with them.
  */
 export interface TableInspector {
   /** Health of the current snapshot; `nowMs` decides which snapshots are past their retention. */
@@ -92,22 +81,15 @@ interface Inspected {
   /** Names the state of the table. */
   readonly state: string
   readonly inspection: Inspection
-  readonly manifests: KnownManifests
+  /** The bounds that were read from its manifests. */
+  readonly ranges: KnownRanges
 }
-
-/** What was read from manifests, by {@link manifestKey}. */
-interface KnownManifests extends KnownRanges {
-  readonly totals: ReadonlyMap<string, ManifestTotals>
-}
-
-const NO_MANIFESTS: KnownManifests = { totals: new Map(), ...NO_RANGES }
 
 /** Memory for inspected tables. */
 const CACHED_BYTES = 64 * 1024 * 1024
-const CONCURRENT_READS = 8
 
-/** An inspector with its own cache. Errors of its methods: those of manifests and FileIO. */
-export function createTableInspector(): TableInspector {
+/** An inspector with its own cache; `totals` may be shared. Errors of its methods: those of manifests and FileIO. */
+export function createTableInspector(totals: TotalsSource = createTotalsSource()): TableInspector {
   const tables = new LRUCache<string, Inspected>({ maxSize: CACHED_BYTES, sizeCalculation: weigh })
 
   async function inspect(table: Table): Promise<Inspection> {
@@ -116,10 +98,10 @@ export function createTableInspector(): TableInspector {
     const state = `${table.metadataLocation} ${lastUpdatedMs}`
     const known = tables.get(key)
     if (known?.state === state) return known.inspection
-    const read = await readTable(table, known?.manifests ?? NO_MANIFESTS)
+    const read = await readTable(table, totals, known?.ranges ?? NO_RANGES)
     tables.set(key, { state, ...read })
     // what does not fit is not kept: of a table with millions of files, at least the inspection
-    if (!tables.has(key)) tables.set(key, { state, inspection: read.inspection, manifests: NO_MANIFESTS })
+    if (!tables.has(key)) tables.set(key, { state, inspection: read.inspection, ranges: NO_RANGES })
     return read.inspection
   }
 
@@ -129,16 +111,11 @@ export function createTableInspector(): TableInspector {
   }
 }
 
-/** Reads the manifests that are not among the known ones. */
-async function readTable(table: Table, known: KnownManifests): Promise<Omit<Inspected, 'state'>> {
+async function readTable(table: Table, totals: TotalsSource, known: KnownRanges): Promise<Omit<Inspected, 'state'>> {
   const { metadata } = table
-  const snapshot = currentSnapshot(metadata)
-  const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
-  const counted = await mapBounded(manifests, CONCURRENT_READS, async (manifest): Promise<CountedManifest> => {
-    const totals = known.totals.get(manifestKey(manifest)) ?? (await readTotals(table, manifest))
-    return { manifest, totals }
-  })
-  const counts = sumTableFiles(metadata, counted)
+  const counted = await totals.read(table)
+  const manifests = counted.map(({ manifest }) => manifest)
+  const counts = await sumTableFiles(metadata, counted)
   const layout = tableLayout(metadata)
   const measured = layout && (await measureLayout(table, { layout, counts, manifests, known }))
   const files = measured?.files ?? counts
@@ -151,16 +128,7 @@ async function readTable(table: Table, known: KnownManifests): Promise<Omit<Insp
     deletes: await projectDeleteRewrite(table, files.facts),
     manifests,
   }
-  const totals = new Map(counted.map(({ manifest, totals: of }) => [manifestKey(manifest), of]))
-  return { inspection, manifests: { totals, ...(measured?.read ?? NO_RANGES) } }
-}
-
-async function readTotals(table: Table, manifest: ManifestFile): Promise<ManifestTotals> {
-  if (manifest.keyMetadata !== undefined) {
-    throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted`)
-  }
-  const bytes = await table.io.read(manifest.manifestPath)
-  return readManifestTotals(bytes, { manifest, metadata: table.metadata })
+  return { inspection, ranges: measured?.read ?? NO_RANGES }
 }
 
 function report(metadata: TableMetadata, inspection: Inspection, nowMs: number): TableHealthReport {
@@ -327,11 +295,6 @@ const PROPOSALS: Readonly<Record<RecommendedKind, Propose>> = {
 }
 
 /** Approximate memory size of an inspected table, bytes. */
-function weigh({ inspection: { partitions, manifests }, manifests: { totals, ranges } }: Inspected): number {
-  const ofTotals = totals.values().reduce((bytes, one) => bytes + weighTotals(one), 0)
-  return 5000 + partitions.length * 500 + manifests.length * 600 + ofTotals + weighRanges(ranges)
-}
-
-function weighTotals({ sizes, partitionIndexes, partitionKeys }: ManifestTotals): number {
-  return 500 + sizes.byteLength + partitionIndexes.byteLength + partitionKeys.size * 300
+function weigh({ inspection: { partitions, manifests }, ranges: { ranges } }: Inspected): number {
+  return 5000 + partitions.length * 500 + manifests.length * 600 + weighRanges(ranges)
 }

@@ -9,6 +9,7 @@ import { type ManifestRanges, readManifestRanges } from '../clustering/manifest-
 import { measureOverlap, overlapAfter } from '../clustering/overlap.ts'
 import type { FileRange } from '../clustering/overlap.ts'
 import type { TableFiles } from '../table-files.ts'
+import { manifestKey } from './totals/totals-source.ts'
 import { poolFiles } from './pool-files.ts'
 import { projectLayout } from './projection.ts'
 import type { CompactionProjection } from './projection.ts'
@@ -21,11 +22,6 @@ export interface KnownRanges {
 }
 
 export const NO_RANGES: KnownRanges = { ranges: new Map(), columns: '' }
-
-/** Names a manifest, which never changes. */
-export function manifestKey({ manifestPath, manifestLength }: ManifestFile): string {
-  return `${manifestPath} ${manifestLength}`
-}
 
 /** Two bounds of up to 16 characters, and what refers to them. */
 const RANGE_BYTES = 120

@@ -1,7 +1,7 @@
 import type { RewriteDataFiles } from '../../engines/spark/maintenance/procedures.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
-import type { CompactionPlan } from '../compaction/planner.ts'
+import type { CompactionPlan } from '../compaction/plan.ts'
 import { sparkSortOrder, sparkWhere, sparkZOrder } from './spark-text.ts'
 
 /**

@@ -6,6 +6,7 @@ import type { OperationHooks } from '../../maintenance/operation-hooks.ts'
 import type { Quarantine } from '../../maintenance/quarantine/quarantine.ts'
 import type { EngineChoice, RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
 import type { SparkEngine } from '../../maintenance/spark/spark-engine.ts'
+import type { TotalsSource } from '../../maintenance/inspection/totals/totals-source.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { QuarantineService } from './quarantine/quarantine-service.ts'
@@ -18,6 +19,8 @@ export interface ActionInput extends OperationTarget {
   /** The embedded engine. */
   readonly engine: Engine
   readonly engines: EngineSettings
+  /** What plans need of manifests. */
+  readonly totals: TotalsSource
   readonly requestedEngine: RequestedEngine
   /** The engine of the plan that is applied. */
   readonly plannedEngine?: EngineChoice | undefined

@@ -2,8 +2,9 @@ import { isIcebergError } from '../../iceberg/errors.ts'
 import { currentSchema, currentSnapshot } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { planTableCompaction, runCompaction } from '../../maintenance/compaction/compact.ts'
-import type { CompactionPlan } from '../../maintenance/compaction/planner.ts'
+import type { CompactionPlan } from '../../maintenance/compaction/plan.ts'
 import { describeCompactionPlan } from '../../maintenance/compaction/result.ts'
+import { previewTableCompaction } from '../../maintenance/inspection/preview-compaction.ts'
 import {
   measureManifestRewrite,
   previewRewriteManifests,
@@ -32,15 +33,16 @@ import { sparkHooks } from './spark-hooks.ts'
 /** Compaction, by the embedded engine or by Spark. */
 export const compactAction: Action = {
   async preview(input) {
-    const { table, plan, choice } = await planFor(input)
-    const spark = sparkOf(input, choice)
-    if (spark !== undefined) await requireSparkForCompaction({ table, plan, spark, catalogName: input.catalog.name })
-    const preview = describeCompactionPlan(plan)
+    const planned = await planFor(input, (table) => previewTableCompaction(table, input.request, input.totals))
+    const { table, choice, spark } = planned
+    const catalogName = input.catalog.name
+    if (spark !== undefined) await requireSparkForCompaction({ table, plan: planned.plan, spark, catalogName })
+    const preview = describeCompactionPlan(planned.plan)
     return { ...preview, ...(spark === undefined ? {} : { verified: 'counts' as const }), ...named(choice) }
   },
   async run(input, handle) {
-    const { table, plan, choice } = await planFor(input)
-    const spark = sparkOf(input, choice)
+    const planned = await planFor(input, (loaded) => planTableCompaction(loaded, input.request))
+    const { table, plan, choice, spark } = planned
     if (spark !== undefined) {
       const onProgress: SparkRunContext['onProgress'] = (progress) =>
         handle.progress(wireProgress(compactionProgress(plan.totals, progress)))
@@ -94,16 +96,19 @@ export const removeOrphansAction: Action = {
   },
 }
 
-interface PlannedCompaction {
-  readonly table: Table
-  readonly plan: CompactionPlan
-  readonly choice: EngineChoice
-}
+/** A plan of the embedded engine (`P`), or the one that Spark needs. */
+type PlannedCompaction<P> = { readonly table: Table; readonly choice: EngineChoice } & (
+  | { readonly spark: undefined; readonly plan: P }
+  | { readonly spark: SparkEngine; readonly plan: CompactionPlan }
+)
 
 /** Plans for the embedded engine first: what it refuses is a reason for Spark. */
-async function planFor(input: ActionInput): Promise<PlannedCompaction> {
+async function planFor<P extends Pick<CompactionPlan, 'totals'>>(
+  input: ActionInput,
+  planEmbedded: (table: Table) => Promise<P>,
+): Promise<PlannedCompaction<P>> {
   const table = await loadTarget(input)
-  const plan = await planTableCompaction(table, input.request).catch(asRefusal)
+  const plan = await planEmbedded(table).catch(asRefusal)
   const refusal = plan instanceof Error ? plan : await writeRefusal(input, table)
   const choice = choose(input, {
     what: 'the plan rewrites',
@@ -111,11 +116,12 @@ async function planFor(input: ActionInput): Promise<PlannedCompaction> {
     refusal: refusal?.message,
     ...sparkRefusal(input.request),
   })
-  if (choice.engine === 'spark') {
-    return { table, plan: await planTableCompaction(table, input.request, 'spark'), choice }
+  const spark = sparkOf(input, choice)
+  if (spark !== undefined) {
+    return { table, choice, spark, plan: await planTableCompaction(table, input.request, 'spark') }
   }
   if (plan instanceof Error) throw plan
-  return { table, plan, choice }
+  return { table, choice, spark, plan }
 }
 
 const ONLY_EMBEDDED_OPTIONS = {

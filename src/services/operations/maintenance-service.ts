@@ -14,6 +14,7 @@ import { compactionDetails } from '../../maintenance/spark/compact-on-spark.ts'
 import { manifestsDetails } from '../../maintenance/spark/manifests-on-spark.ts'
 import { resumeProcedure, type SparkOutcome } from '../../maintenance/spark/run-procedure.ts'
 import type { SparkKind } from '../../maintenance/spark/spark-snapshots.ts'
+import type { TotalsSource } from '../../maintenance/inspection/totals/totals-source.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { operationResult } from '../../schemas/tables/maintenance.ts'
 import type { Wire } from '../../schemas/wire.ts'
@@ -70,6 +71,7 @@ export interface MaintenanceServiceDeps {
   readonly engines: EngineSettings
   readonly operations: OperationService
   readonly tables: TableService
+  readonly totals: TotalsSource
   readonly plans: PlanStore
   readonly quarantine: QuarantineService
   /** Finds who depends on a table, so that nothing in use is removed. */
@@ -351,6 +353,7 @@ async function requestedInput(
     catalog,
     engine: ownedEngine(deps.engine, context.caller.user),
     engines: deps.engines,
+    totals: deps.totals,
     identifier: parseIdentifier(table),
     ...guardOf(deps),
     quarantine: deps.quarantine,

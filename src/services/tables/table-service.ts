@@ -9,6 +9,7 @@ import type { TableStatistics } from '../../maintenance/inspection/column-statis
 import { createSharedStatistics } from '../../maintenance/inspection/shared-statistics.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
+import type { TotalsSource } from '../../maintenance/inspection/totals/totals-source.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type {
   fileList,
@@ -37,6 +38,7 @@ import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
   readonly catalog: CatalogService
+  readonly totals: TotalsSource
   readonly guard: Pick<TableGuard, 'pipelinesOf'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
@@ -68,8 +70,8 @@ export interface TableService {
 
 /** Table inspection over the current catalog. */
 export function createTableService(deps: TableServiceDeps): TableService {
-  const { catalog, guard, now, inTransaction, audit, events } = deps
-  const inspector = createTableInspector()
+  const { catalog, totals, guard, now, inTransaction, audit, events } = deps
+  const inspector = createTableInspector(totals)
   const readStatistics = createSharedStatistics()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {

@@ -6,7 +6,8 @@ import { mapBounded } from '../../../lib/bounded-map.ts'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { type Loop, type LoopLease, type NextTick, startLoop } from '../../../lib/start-loop.ts'
-import { createTableInspector } from '../../../maintenance/inspection/table-inspector.ts'
+import type { TotalsSource } from '../../../maintenance/inspection/totals/totals-source.ts'
+import { createTableInspector, type TableInspector } from '../../../maintenance/inspection/table-inspector.ts'
 import type { Instance } from '../../../storage/instance-registry.ts'
 import type { TableHealthSamplesTable } from '../../../storage/automation-schema.ts'
 import { type LeaseStore, namedLease } from '../../../storage/stores/lease-store.ts'
@@ -39,6 +40,7 @@ export interface HealthIndexerDeps {
   readonly inTransaction: InTransaction
   readonly events: EventWriter
   readonly feed: Pick<EventFeed, 'follow'>
+  readonly totals: TotalsSource
   readonly log: Logger
   readonly now: () => Date
   readonly times?: Partial<IndexTimes> | undefined
@@ -89,7 +91,7 @@ interface Moved {
 class Indexer implements HealthIndexer {
   readonly #deps: HealthIndexerDeps
   readonly #times: IndexTimes
-  readonly #inspector = createTableInspector()
+  readonly #inspector: TableInspector
   /** Tables that an event named: measured although they were measured a moment ago. */
   readonly #urgent = new Set<string>()
   readonly #lease: LoopLease
@@ -101,6 +103,7 @@ class Indexer implements HealthIndexer {
 
   constructor(deps: HealthIndexerDeps) {
     this.#deps = deps
+    this.#inspector = createTableInspector(deps.totals)
     this.#times = { ...TIMES, ...deps.times }
     this.#lease = namedLease(deps, 'health-index', LEASE_MS)
   }
