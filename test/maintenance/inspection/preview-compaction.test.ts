@@ -84,7 +84,7 @@ it('a preview shows the plan that would run on random tables', async () => {
       const planned = await shown(planTableCompaction(loaded, request))
       expect(await shown(previewTableCompaction(loaded, request, totals))).toEqual(planned)
     }),
-    { numRuns: runs(2000, 150) },
+    { numRuns: runs(1000, 40) },
   )
 })
 
