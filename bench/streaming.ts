@@ -1,7 +1,6 @@
 // Streaming pipelines through the real service: rows per second compared with Spark Structured Streaming (local[2]) on the
 // same source, time from a commit in the source to its rows in the sink, and the cost of pipelines without new data.
-// The time of batches that are merged by key into a large table is compared with MERGE INTO of the same rows.
-// `npm run bench -- streaming [throughput] [latency] [idle] [upserts]`; without names, all of them.
+// `npm run bench -- streaming [throughput] [latency] [idle]`; without names, all of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PYTHON, SPARK_JAR } from '../test/interop/harness/environment.ts'
 import { SparkSession } from '../test/interop/harness/spark.ts'
@@ -9,8 +8,8 @@ import { processCpuSeconds } from './support/process-cpu.ts'
 import { median, note, printTable, ratio, seconds } from './support/report.ts'
 import {
   append,
+  inLab,
   makeTable,
-  openStreamingLab,
   recordCount,
   startPipeline,
   stopPipeline,
@@ -29,16 +28,10 @@ const IDLE_PIPELINES = Number(process.env['BENCH_PIPELINES'] ?? 200)
 const IDLE_SOURCES = 20
 const IDLE_SECONDS = Number(process.env['BENCH_IDLE_SECONDS'] ?? 20)
 const SETTLE_MS = 15_000
-const UPSERT_ROWS = Number(process.env['BENCH_UPSERT_ROWS'] ?? 20_000_000)
-const UPSERT_FILES = 20
-const UPSERT_BATCH = 100_000
-const UPSERT_BATCHES = Number(process.env['BENCH_UPSERT_BATCHES'] ?? 20)
-const UPSERT_SPARK_BATCHES = 3
 
 const parts: Readonly<Record<string, (folder: string) => Promise<string[][]>>> = {
   throughput: (folder) => inLab(folder, 'hadoop', throughput),
   latency: (folder) => inLab(folder, 'sql', latency),
-  upserts: (folder) => inLab(folder, 'hadoop', upserts),
   idle: async (folder) => [
     ...(await inLab(`${folder}/sql`, 'sql', (lab) => idle(lab, 'SQL catalog'))),
     ...(await inLab(`${folder}/hadoop`, 'hadoop', (lab) => idle(lab, 'Hadoop catalog'))),
@@ -55,19 +48,6 @@ await withWorkFolder('streaming', async (folder) => {
   }
   printTable('Streaming pipelines', ['What', 'Lockhouse', 'Spark local[2]', 'Ratio or goal'], rows)
 })
-
-async function inLab(
-  folder: string,
-  type: 'hadoop' | 'sql',
-  work: (lab: StreamingLab) => Promise<string[][]>,
-): Promise<string[][]> {
-  const lab = await openStreamingLab(folder, type)
-  try {
-    return await work(lab)
-  } finally {
-    await lab.close()
-  }
-}
 
 async function throughput(lab: StreamingLab): Promise<string[][]> {
   note(`writing ${SNAPSHOTS} snapshots of ${FILES_PER_SNAPSHOT} files`)
@@ -152,93 +132,6 @@ async function latency(lab: StreamingLab): Promise<string[][]> {
     [`commit to commit at a trigger of 1 s, median of ${APPENDS}`, percentile(0.5), '-', '-'],
     ['the same, 99 % of them', percentile(0.99), '-', 'goal: under 1,500 ms'],
   ]
-}
-
-/** Batches of new and changed rows, merged by key into a large table. */
-async function upserts(lab: StreamingLab): Promise<string[][]> {
-  const mergeOnRead = Object.fromEntries(
-    ['delete', 'update', 'merge'].map((name) => [`write.${name}.mode`, 'merge-on-read']),
-  )
-  for (const name of ['target', 'spark_target']) {
-    note(`writing ${UPSERT_ROWS.toLocaleString('en')} rows into ${name}`)
-    await makeTable(lab, name, mergeOnRead)
-    await append(lab, name, { first: 0, files: UPSERT_FILES, rows: UPSERT_ROWS / UPSERT_FILES })
-  }
-  await makeTable(lab, 'changes')
-  const spark =
-    PYTHON && SPARK_JAR
-      ? await SparkSession.start({ scratch: `${lab.folder}/scratch`, warehouse: lab.warehouse, driverMemory: '4g' })
-      : undefined
-  const id = await startPipeline(lab, {
-    source: 'changes',
-    sink: 'target',
-    trigger: '100 ms',
-    files: 1,
-    more: { create_sink_table: false, write: 'upsert', key: ['id'] },
-  })
-  const ours: number[] = []
-  const theirs: number[] = []
-  for (let at = 0; at < UPSERT_BATCHES; at += 1) {
-    const first = UPSERT_ROWS + at * UPSERT_BATCH
-    // every tenth row is new, the others are all over the table, each once
-    const rows = {
-      first,
-      files: 1,
-      rows: UPSERT_BATCH,
-      id: `CASE WHEN i % 10 = 0 THEN i ELSE i * 7919 % ${UPSERT_ROWS} END`,
-    }
-    await append(lab, 'changes', rows)
-    const { batch_duration_ms: batch, duration_ms: parts } = await untilBatch(lab, id, at)
-    ours.push(batch)
-    if (spark && at < UPSERT_SPARK_BATCHES) {
-      await makeTable(lab, `changes_${at}`)
-      await append(lab, `changes_${at}`, rows)
-      theirs.push(await mergeInSpark(spark, `changes_${at}`))
-    }
-    note(`batch ${at + 1} of ${UPSERT_BATCHES}: Lockhouse ${seconds([batch])}, Spark ${seconds(theirs.slice(at))}`)
-    note(`parts, ms: ${JSON.stringify(parts)}`)
-  }
-  await stopPipeline(lab, id)
-  await spark?.stop()
-  const sorted = ours.toSorted((a, b) => a - b)
-  const worst = sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN
-  const title = `${UPSERT_BATCH.toLocaleString('en')} changes merged into ${UPSERT_ROWS.toLocaleString('en')} rows`
-  const compared = spark ? `${ratio(ours.slice(0, theirs.length), theirs)}, goal: 10×` : '-'
-  return [
-    [`${title}, median of ${ours.length} batches`, seconds(ours), spark ? seconds(theirs) : 'not run', compared],
-    ['the same, 99 % of them', seconds([worst]), '-', 'goal: under 3 s'],
-  ]
-}
-
-/** The times of a batch of a pipeline, when it is done. */
-async function untilBatch(lab: StreamingLab, id: string, batchId: number): Promise<BatchTimes> {
-  for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(20)) {
-    const { body } = await lab.service.get(`/api/pipeline/${id}/status`)
-    const { error, last_progress: last } = body['pipeline'] as BenchPipeline
-    if (error !== null) throw new Error(JSON.stringify(error))
-    if (last !== null && last.batch_id >= batchId) return last
-  }
-  throw new Error(`batch ${batchId} did not end`)
-}
-
-interface BenchPipeline {
-  readonly error: unknown
-  readonly last_progress: BatchTimes | null
-}
-
-/** Times of a batch and its parts, ms. */
-interface BatchTimes {
-  readonly batch_id: number
-  readonly batch_duration_ms: number
-  readonly duration_ms: Readonly<Record<string, number>>
-}
-
-/** Merges a table into another one by key; ms. */
-async function mergeInSpark(spark: SparkSession, changes: string): Promise<number> {
-  const statement = `MERGE INTO house.b.spark_target t USING house.b.${changes} s ON t.id = s.id
-    WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *`
-  const [result] = await spark.run<readonly { readonly seconds: number }[]>({ cmd: 'sql', statements: [statement] })
-  return (result?.seconds ?? Number.NaN) * 1000
 }
 
 async function idle(lab: StreamingLab, where: string): Promise<string[][]> {

@@ -72,13 +72,35 @@ export async function openStreamingLab(folder: string, type: 'hadoop' | 'sql'): 
   }
 }
 
+/** Works in a lab that is closed afterwards. */
+export async function inLab(
+  folder: string,
+  type: 'hadoop' | 'sql',
+  work: (lab: StreamingLab) => Promise<string[][]>,
+): Promise<string[][]> {
+  const lab = await openStreamingLab(folder, type)
+  try {
+    return await work(lab)
+  } finally {
+    await lab.close()
+  }
+}
+
+/** What a table of events has besides. */
+export interface TableOptions {
+  readonly properties?: Readonly<Record<string, string>>
+  /** Default: 2. */
+  readonly formatVersion?: 2 | 3
+  /** Whether rows have a `_change_type`, as those of a log of changes. */
+  readonly isLog?: boolean
+}
+
 /** Makes an empty table of events. */
-export async function makeTable(
-  { catalog }: StreamingLab,
-  name: string,
-  properties: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  await catalog.createTable({ namespace: ['b'], name }, { schema: SCHEMA, properties })
+export async function makeTable({ catalog }: StreamingLab, name: string, options: TableOptions = {}): Promise<void> {
+  const { properties = {}, formatVersion = 2, isLog = false } = options
+  const change = { id: 6, name: '_change_type', required: false, type: { kind: 'string' } } as const
+  const schema = isLog ? { ...SCHEMA, fields: [...SCHEMA.fields, change] } : SCHEMA
+  await catalog.createTable({ namespace: ['b'], name }, { schema, properties, formatVersion })
 }
 
 /** Rows to append, numbered from `first`. */
@@ -89,14 +111,28 @@ export interface AppendedRows {
   readonly rows: number
   /** SQL of the id of row `i`; default: its number. */
   readonly id?: string
+  /** SQL of the kind of change, for a log. */
+  readonly change?: string
 }
 
 /** Commits so many files of so many rows as one snapshot. */
-export async function append(
+export async function append(lab: StreamingLab, name: string, rows: AppendedRows): Promise<void> {
+  await appendFiles(lab, name, await writeFiles(lab, name, rows))
+}
+
+/** Commits files as one snapshot; several tables of the same columns may have them. */
+export async function appendFiles({ catalog }: StreamingLab, name: string, files: readonly DataFile[]): Promise<void> {
+  await commitTable(catalog, { namespace: ['b'], name }, (fresh) =>
+    stageAppend(fresh, { files, operationId: `bench-${crypto.randomUUID()}` }),
+  )
+}
+
+/** Writes files of rows into the folder of a table, which does not have them yet. */
+export async function writeFiles(
   { catalog, engine }: StreamingLab,
   name: string,
-  { first, files, rows, id = 'i' }: AppendedRows,
-): Promise<void> {
+  { first, files, rows, id = 'i', change }: AppendedRows,
+): Promise<readonly DataFile[]> {
   const table = await catalog.loadTable({ namespace: ['b'], name })
   const { metadata, io } = table
   const written: DataFile[] = []
@@ -104,7 +140,7 @@ export async function append(
     const from = first + file * rows
     const query = `SELECT (${id})::BIGINT AS c1, TIMESTAMPTZ '2026-01-01 00:00:00+00' + to_seconds(i * 37) AS c2,
       ['view', 'click', 'purchase', 'refund'][1 + (i % 4)::INT] AS c3, (hash(i) % 100000)::BIGINT AS c4,
-      ((hash(i, 1) % 1000000) / 100)::DECIMAL(10, 2) AS c5 FROM range(${from}, ${from + rows}) t(i)`
+      ((hash(i, 1) % 1000000) / 100)::DECIMAL(10, 2) AS c5${change === undefined ? '' : `, ${change} AS c6`} FROM range(${from}, ${from + rows}) t(i)`
     const output = {
       schema: currentSchema(metadata),
       partitionSpec: currentSpec(metadata),
@@ -115,9 +151,7 @@ export async function append(
     }
     written.push(...(await engine.append({ io, query, output })))
   }
-  await commitTable(catalog, table.identifier, (fresh) =>
-    stageAppend(fresh, { files: written, operationId: `bench-${first}` }),
-  )
+  return written
 }
 
 export interface PipelineOptions {
