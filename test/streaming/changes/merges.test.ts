@@ -168,6 +168,23 @@ describe.each([2, 3] as const)('a batch that is merged by key into a sink of ver
     expect(await rowsOf(lake, SINK)).toEqual(lake.expected())
   })
 
+  it('finds no row that a batch before has deleted', async () => {
+    const { lake, session } = await interruptedLake(formatVersion)
+    await lake.move([1], 'moved')
+    await drain(session)
+    const before = await rowsOf(lake, SINK)
+    await lake.deletePositions(0, 1)
+    await drain(session)
+    const left = new Set((await rowsOf(lake, SINK)).map(({ id }) => id))
+    const again = before.filter(({ id }) => !left.has(id))
+    expect(again.length).toBeGreaterThan(0)
+    await lake.addTo(TABLE, again)
+    const step = await session.step(signal)
+    const counts = { num_inserted_rows: again.length, num_updated_rows: 0, num_deleted_rows: 0 }
+    expect(step).toMatchObject({ progress: { sink: counts } })
+    expect(await rowsOf(lake, SINK)).toEqual(before)
+  })
+
   it('searches only files whose bounds have one of its keys', async () => {
     const { lake } = await interruptedLake(formatVersion)
     const searched: number[] = []

@@ -2,6 +2,7 @@ import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { isDeletionVector, readDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
 import type { PositionBitmap } from '../../../iceberg/puffin/position-bitmap.ts'
+import type { DeleteFileRef } from '../../../iceberg/scan/delete-index.ts'
 import { mapBounded } from '../../../lib/bounded-map.ts'
 
 import type { ScanInput } from '../scan/inputs.ts'
@@ -30,8 +31,17 @@ export async function readVectors(io: FileIO, inputs: readonly ScanInput[]): Pro
 
 /** The data files with their other deletes. */
 export function withoutVectors(inputs: readonly ScanInput[]): readonly ScanInput[] {
+  return withDeletes(inputs, ({ file }) => !isDeletionVector(file))
+}
+
+/** The data files with their equality deletes only. */
+export function withoutPositions(inputs: readonly ScanInput[]): readonly ScanInput[] {
+  return withDeletes(inputs, ({ file }) => file.content !== 'position-deletes')
+}
+
+function withDeletes(inputs: readonly ScanInput[], isKept: (ref: DeleteFileRef) => boolean): readonly ScanInput[] {
   return inputs.map((input) => {
-    const deletes = input.task.deletes.filter(({ file }) => !isDeletionVector(file))
+    const deletes = input.task.deletes.filter(isKept)
     return deletes.length === input.task.deletes.length ? input : { ...input, task: { ...input.task, deletes } }
   })
 }

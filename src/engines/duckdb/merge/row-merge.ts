@@ -16,7 +16,7 @@ import type { MergedRows, MergeRows, MergeTarget, RowMerge } from '../../row-mer
 import { countByInput, writeRowDeletes } from '../deletes/write-row-deletes.ts'
 import type { WrittenRowDeletes } from '../deletes/write-row-deletes.ts'
 import { openInputs, type ScanInput } from '../scan/inputs.ts'
-import { inputOfKey } from '../scan/position-deletes.ts'
+import { inputOfKey, positionKey, removeDeletedByFiles } from '../scan/position-deletes.ts'
 import { RowSource } from '../scan/row-source.ts'
 import type { StageContext } from '../scan/stage-context.ts'
 import type { DuckDbRun } from '../session/session.ts'
@@ -26,7 +26,7 @@ import { orderClaims, placeFiles } from '../write/output-files.ts'
 import { writeRows } from '../write/partitioned-writer.ts'
 import { INCOMING, loadIncoming } from './incoming-rows.ts'
 import { filesWithKeys } from './key-bounds.ts'
-import { readVectors, removeDeleted, type Vectors, withoutVectors } from './live-matches.ts'
+import { readVectors, removeDeleted, type Vectors, withoutPositions, withoutVectors } from './live-matches.ts'
 
 /** Rows of a query that wait in files of this machine. */
 export interface WaitingRows {
@@ -132,7 +132,7 @@ class Merge {
     const searched = await filesWithKeys(this.#run, this.#target.inputs, { table: INCOMING, columns: this.#keys })
     const inputs = await openInputs(this.#context, searched, `${this.#prefix}_d`)
     const vectors = await readVectors(this.#target.io, inputs)
-    await this.#find(withoutVectors(inputs))
+    await this.#find(inputs)
     await removeDeleted(this.#run, this.#found, vectors)
     const counts = await this.#count()
     const files = await this.#write(counts)
@@ -155,8 +155,9 @@ class Merge {
   }
 
   /** Stores the live rows with the keys: their positions `k`, their row ids `r`, and the numbers `o` of the incoming rows. */
-  async #find(inputs: readonly ScanInput[]): Promise<void> {
-    const withLineage = this.#target.output.formatVersion === 3
+  async #find(all: readonly ScanInput[]): Promise<void> {
+    const mergesOlder = this.#target.deletes.kind === 'vectors'
+    const inputs = mergesOlder ? withoutVectors(all) : withoutPositions(all)
     const source = await RowSource.create(this.#context, inputs, {
       table: this.#older,
       prefix: `${this.#prefix}_p`,
@@ -166,15 +167,25 @@ class Merge {
       await this.#run.execute(`CREATE TEMP TABLE ${this.#found} (k BIGINT, r BIGINT, o BIGINT)`)
       return
     }
-    const rows = source.liveRows({ fields: this.#keys, withLineage, withPosition: true, ignoresPositions: true })
+    const { rows, places } = source.placedRows(this.#keys)
     const match = allOf(this.#keys.map(({ id }) => `s.c${id} = b.c${id}`))
+    const rowId = this.#target.output.formatVersion === 3 ? 'coalesce(m.i::BIGINT, p.r + m.n)' : 'NULL::BIGINT'
+    // materialized, so that only rows with the keys are joined with their places
     await this.#run.execute(`
       CREATE TEMP TABLE ${this.#found} AS
-      SELECT s.p AS k, ${withLineage ? `s.c${ROW_ID.id}` : 'NULL::BIGINT'} AS r, b.o
-      FROM (${rows}) AS s JOIN ${INCOMING} AS b ON ${match} ORDER BY k`)
-    if (!hasPositionFiles(inputs)) return
-    // looking up the few rows with the keys is cheaper than comparing every row of the files with the deleted positions
-    await this.#run.execute(`DELETE FROM ${this.#found} WHERE k IN (SELECT k FROM ${this.#older})`)
+      WITH m AS MATERIALIZED (SELECT s.q, s.n, s.i, b.o FROM (${rows}) AS s JOIN ${INCOMING} AS b ON ${match})
+      SELECT ${positionKey('p.f', 'm.n')} AS k, ${rowId} AS r, m.o FROM m JOIN ${places} AS p(q, f, r) ON p.q = m.q ORDER BY k`)
+    await this.#removeOlder(all, { mergesOlder })
+  }
+
+  /** Looking up the few rows with the keys is cheaper than comparing every row of the files with the deleted positions. */
+  async #removeOlder(inputs: readonly ScanInput[], { mergesOlder }: { readonly mergesOlder: boolean }): Promise<void> {
+    if (!mergesOlder) {
+      const numbers = new Set((await countByInput(this.#run, this.#found)).keys())
+      await removeDeletedByFiles(this.#context, inputs, { table: this.#found, numbers, prefix: `${this.#prefix}_p` })
+    } else if (hasPositionFiles(withoutVectors(inputs))) {
+      await this.#run.execute(`DELETE FROM ${this.#found} WHERE k IN (SELECT k FROM ${this.#older})`)
+    }
   }
 
   get #older(): string {

@@ -123,13 +123,54 @@ async function loadFiles(
   deletes: readonly Applying<ScanInput>[],
   { table, prefix }: DeleteLoad,
 ): Promise<void> {
-  const targets = `${table}_targets`
+  const keys = await deletedKeys(context, deletes, { table: `${table}_targets`, prefix })
+  await context.run.execute(`INSERT INTO ${table} SELECT DISTINCT k FROM (${keys}) AS d`)
+}
+
+/** A SELECT of column `k` of {@link POSITION_DELETES}, with duplicates; `table` is that of {@link resolveDeletes}. */
+async function deletedKeys(
+  context: StageContext,
+  deletes: readonly Applying<ScanInput>[],
+  { table, prefix }: Pick<DeleteLoad, 'table' | 'prefix'>,
+): Promise<string> {
   const inputs = new Set(deletes.flatMap((applies) => [...applies.inputs]))
-  const { rows } = await resolveDeletes(context, { deletes, inputs, table: targets, prefix })
-  await context.run.execute(`
-    INSERT INTO ${table}
-    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN ${targets} AS m ON m.d = r.d AND m.path = r.path
-    WHERE r.pos >= 0 AND r.pos < m.n`)
+  const { rows } = await resolveDeletes(context, { deletes, inputs, table, prefix })
+  return `
+    SELECT ${positionKey('m.f', 'r.pos')} AS k FROM (${rows}) AS r JOIN ${table} AS m ON m.d = r.d AND m.path = r.path
+    WHERE r.pos >= 0 AND r.pos < m.n`
+}
+
+/** Rows among which deleted ones are looked up. */
+export interface LookedUpRows {
+  /** Temporary table of rows: column `k` of {@link POSITION_DELETES}. */
+  readonly table: string
+  /** The numbers of the inputs that the rows are in. */
+  readonly numbers: ReadonlySet<number>
+  /** Begins the names of staged files. */
+  readonly prefix: string
+}
+
+/**
+ * Removes the rows from a table that position delete files delete, of inputs without deletion vectors: a lookup of few rows is cheaper
+ * than loading every deleted position.
+ */
+export async function removeDeletedByFiles(
+  context: StageContext,
+  inputs: readonly ScanInput[],
+  { table, numbers, prefix }: LookedUpRows,
+): Promise<void> {
+  const files = new Map<string, Applying<ScanInput>>()
+  for (const input of inputs) {
+    for (const { file } of input.task.deletes) {
+      if (file.content === 'position-deletes') applying(files, file).inputs.add(input)
+    }
+  }
+  const deletes = [...files.values()].filter((applies) => [...applies.inputs].some(({ index }) => numbers.has(index)))
+  if (deletes.length === 0) return
+  const targets = `${table}_targets`
+  const keys = await deletedKeys(context, deletes, { table: targets, prefix })
+  await context.run.execute(`DELETE FROM ${table} WHERE k IN (${keys})`)
+  await context.run.execute(`DROP TABLE ${targets}`)
 }
 
 /** Position delete files to be resolved. */

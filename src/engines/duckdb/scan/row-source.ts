@@ -1,4 +1,5 @@
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
+import { ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
 import { keyScanColumns, keySql, loadKeys, openEqualityDeletes } from './equality-deletes.ts'
@@ -34,8 +35,6 @@ export interface RowColumns {
   readonly withPosition?: boolean
   /** Keeps the rows that equality deletes remove. */
   readonly ignoresKeys?: boolean
-  /** Keeps the rows that position deletes remove. */
-  readonly ignoresPositions?: boolean
   /** Adds columns with one value per input. */
   readonly perInput?: readonly InputColumn[]
   /** Only the rows of some inputs; default: all. */
@@ -46,6 +45,14 @@ export interface RowColumns {
 export interface InputColumn {
   readonly alias: string
   readonly literal: (input: ScanInput) => string
+}
+
+/** See {@link RowSource.placedRows}. */
+export interface PlacedRows {
+  /** SELECT with a column `c<id>` for each field, the number `q` of a place, the position `n` in its file, and the stored row id `i`. */
+  readonly rows: string
+  /** Rows of three columns: the number of a place, the number of the input, and its first row id or NULL. */
+  readonly places: string
 }
 
 interface LoadedDeletes {
@@ -112,12 +119,38 @@ export class RowSource {
 
   /** A SELECT of the remaining rows; column `c<id>` for each field. */
   liveRows(columns: RowColumns): string {
-    const { ignoresKeys = false, ignoresPositions = false } = columns
+    const { ignoresKeys = false } = columns
     return this.#select(columns, (group) => ({
       ...group,
       ...(ignoresKeys ? { equality: [] } : {}),
-      ...(ignoresPositions ? { hasPositionDeletes: false } : {}),
     }))
+  }
+
+  /**
+   * The rows that equality deletes leave, with their places and stored row ids as they are in the files. Computing a row's position key
+   * and row id costs more than reading it, so a query that needs few of many rows computes them afterwards.
+   */
+  placedRows(fields: readonly NestedField[]): PlacedRows {
+    const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
+    const aliases = [...columns.map(({ alias }) => alias), 'q', 'n', 'i']
+    const places: string[] = []
+    const parts = this.#groups.map((all) => {
+      const group = { ...all, hasPositionDeletes: false }
+      const numbers = group.inputs.map((_, at) => places.length + at)
+      places.push(
+        ...group.inputs.map(({ index, file }, at) => {
+          return `(${numbers[at]}::BIGINT, ${index}::BIGINT, ${file.firstRowId ?? 'NULL'}::BIGINT)`
+        }),
+      )
+      const extra: ScanExtra = ({ constants, position, fileColumn }) => [
+        `${constants.integer(numbers)} AS q`,
+        `${position} AS n`,
+        `${fileColumn(ROW_ID.id) ?? 'NULL'} AS i`,
+      ]
+      const scan = groupScan(group, this.#context.metadata, { columns, extra })
+      return liveSql(group, scan, { aliases, positions: this.#positions })
+    })
+    return { rows: parts.join(UNION), places: `(VALUES ${places.join(', ')})` }
   }
 
   /** The same of all rows, deleted ones too. */
