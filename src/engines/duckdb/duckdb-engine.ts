@@ -96,8 +96,8 @@ const WRITING_SHARE = 0.65
  * The embedded engine: DuckDB in this process, loaded on first use, and in separate processes for user SQL.
  * Reads Parquet and Avro, writes Parquet.
  *
- * Its files have only OPTIONAL columns, because DuckDB has no required ones; decimals of more than 18 digits with 16 bytes;
- * and, for columns whose names differ only in case, the later name with its field id appended. Readers use field ids.
+ * Its files are brought into the form that the Iceberg specification asks for (`recode/`), because DuckDB has no required columns and no bytes of a
+ * fixed length. For columns whose names differ only in case, the later name has its field id appended. Readers use field ids.
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<Engine> {
   return new DuckDbEngine(options, await ScratchFolder.create(options.scratchDir))
@@ -198,7 +198,7 @@ class DuckDbEngine implements Engine {
   }
 
   async openRowMerge(task: RowMergeTask, options: EngineRunOptions = {}): Promise<RowMerge> {
-    requireWritable(currentSchema(task.metadata).fields)
+    requireWritable(currentSchema(task.metadata).fields, task.metadata.properties)
     const folder = await this.#scratch.newFolder('merge')
     const onClose = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 })
     try {
@@ -308,7 +308,7 @@ async function deleteSides({ task, appended }: Omit<WaitingRows, 'inSlot'>): Pro
 
 /** Refuses an output that cannot be written as its table requires. */
 function requireOutput({ schema, properties }: OutputSpec): void {
-  requireWritable(schema.fields)
+  requireWritable(schema.fields, properties)
   requireSupportedProperties(properties)
   wantedBloomFilters(schema.fields, properties)
 }

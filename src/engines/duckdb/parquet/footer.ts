@@ -71,10 +71,14 @@ const TAIL_BYTES = 65_536
 /** Length of the footer, and the magic bytes. */
 const END_BYTES = 8
 const MAX_DEPTH = 200
+/** A footer has about 100 bytes for each column chunk, and the engine has a kilobyte of memory for each. */
+const MAX_FOOTER_BYTES = 256 * 1_048_576
+const MAX_CHUNKS = 262_144
 
 /**
  * Reads the footer of a Parquet file (parquet.thrift, `FileMetaData`). `location` names the file in errors. `CORRUPT_FILE` for
- * bytes that are no footer, `UNSUPPORTED` for encrypted files and for columns that are stored in other files.
+ * bytes that are no footer, `UNSUPPORTED` for encrypted files, for columns that are stored in other files, and for footers that need too much
+ * memory.
  */
 export async function readFooter(path: string, location: string): Promise<ParquetFooter> {
   const file = await open(path, 'r')
@@ -120,8 +124,13 @@ async function footerBytes(file: FileHandle, size: number, location: string): Pr
   const length = new DataView(tail.buffer, tail.byteOffset).getUint32(tail.length - END_BYTES, true)
   const start = size - END_BYTES - length
   if (start < 4) throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} is longer than the file`)
+  if (length > MAX_FOOTER_BYTES) throw tooLarge(location, `${MAX_FOOTER_BYTES} bytes`)
   if (length + END_BYTES <= tail.length) return tail.subarray(tail.length - END_BYTES - length, tail.length - END_BYTES)
   return readAt(file, start, length)
+}
+
+function tooLarge(location: string, limit: string): IcebergError {
+  return new IcebergError('UNSUPPORTED', `the Parquet footer of ${location} has more than ${limit}`)
 }
 
 async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
@@ -143,18 +152,32 @@ function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, '
   let layout = ''
   let rowCount = 0
   const writers: string[] = []
+  let chunks = 0
+  let rows = 0
+  const addRowGroup = (): void => {
+    const group = readRowGroup(reader, location, (count) => (rows += count))
+    chunks += Math.max(1, group.length)
+    if (chunks > MAX_CHUNKS) throw tooLarge(location, `${MAX_CHUNKS} column chunks`)
+    rowGroups.push(group)
+  }
   reader.struct((id) => {
     if (id === 2) {
       const start = reader.position
       reader.list(() => elements.push(readElement(reader)))
       layout = new TextDecoder('latin1').decode(bytes.subarray(start, reader.position))
     } else if (id === 3) rowCount = reader.integer()
-    else if (id === 4) reader.list(() => rowGroups.push(readRowGroup(reader, location)))
+    else if (id === 4) reader.list(addRowGroup)
     else if (id === 5) reader.list(() => writers.push(...readOriginalWriters(reader)))
     else if (id === 6) writers.unshift(reader.text())
     else if (id === 8) throw new IcebergError('UNSUPPORTED', `${location} is encrypted and cannot be read`)
   })
   const { root, leaves } = buildTree(elements, location)
+  if (rows !== rowCount) {
+    throw new IcebergError(
+      'CORRUPT_FILE',
+      `the row groups of ${location} have ${rows} rows, but its footer says ${rowCount}`,
+    )
+  }
   if (rowGroups.some((chunks) => chunks.length !== leaves)) {
     throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} does not have one chunk for each column`)
   }
@@ -243,10 +266,11 @@ function readLogicalType(reader: CompactReader, element: SchemaElement): void {
   })
 }
 
-function readRowGroup(reader: CompactReader, location: string): ColumnChunk[] {
+function readRowGroup(reader: CompactReader, location: string, onRows: (count: number) => void): ColumnChunk[] {
   const chunks: ColumnChunk[] = []
   reader.struct((id) => {
     if (id === 1) reader.list(() => chunks.push(readChunk(reader, location)))
+    if (id === 3) onRows(reader.integer())
   })
   return chunks
 }

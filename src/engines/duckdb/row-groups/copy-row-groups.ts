@@ -21,9 +21,9 @@ import { joinFiles } from './join-files.ts'
 import type { JoinedFile } from './join-files.ts'
 import { requireJoinable } from './joined-footer.ts'
 import { joinedMetrics } from './joined-metrics.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
-import { readStoredFooter } from './stored-footer.ts'
-import type { StoredChunk, StoredFooter, StoredRowGroup } from './stored-footer.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
+import { readStoredFooter } from '../parquet/stored-footer.ts'
+import type { StoredChunk, StoredFooter, StoredRowGroup } from '../parquet/stored-footer.ts'
 import { verifyCopiedBytes, verifyJoinedFooter } from './verify-joined.ts'
 
 /** Footers that are read at the same time. */
@@ -218,9 +218,11 @@ function describer(task: RowGroupCopyTask, ids: readonly number[]) {
     file: JoinedFile,
     { entries, location }: { readonly entries: readonly DataFile[]; readonly location: string },
   ): DataFile => {
-    const chunks = new Map(
-      ids.map((id, leaf) => [id, file.rowGroups.flatMap(({ source }) => source.chunks[leaf] ?? [])] as const),
-    )
+    const chunks = new Map<number, readonly StoredChunk[]>()
+    for (const [leaf, id] of ids.entries()) {
+      const stored = file.rowGroups.flatMap(({ source }) => source.chunks[leaf] ?? [])
+      chunks.set(id, [...(chunks.get(id) ?? []), ...stored])
+    }
     return {
       content: 'data',
       filePath: location,

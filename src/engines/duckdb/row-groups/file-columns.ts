@@ -4,9 +4,9 @@ import type { NestedField } from '../../../iceberg/schema/types.ts'
 
 import { readInteger, readStored, readText } from '../parquet/compact-struct.ts'
 import type { StoredStruct } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 import { formsOfType, storedForm } from './parquet-form.ts'
-import type { StoredFooter } from './stored-footer.ts'
+import type { StoredFooter } from '../parquet/stored-footer.ts'
 
 /** An element of a stored schema with those below it. */
 interface Node {
@@ -22,7 +22,7 @@ const MAX_DEPTH = 100
 const REPEATED = 2
 
 /**
- * Field ids of the leaves of a file, in the order of its column chunks, if the file has exactly the columns of a table: each column in
+ * Field ids of the leaves of a file, in the order of its column chunks (negative for the values of a variant), if the file has exactly the columns of a table: each column in
  * its type, and nothing else. {@link NotCopyableError} says what differs. A column may be missing where readers see nulls anyway.
  */
 export function leafIds(
@@ -56,6 +56,7 @@ function matchMembers({ children }: Node, fields: readonly NestedField[], ids: n
 
 function match(node: Node, field: NestedField, ids: number[]): void {
   const { type } = field
+  if (type.kind === 'variant') return matchVariant(node, field, ids)
   if (node.isRepeated || node.fieldId !== field.id || node.isLeaf === isNested(type)) throw wrongForm(node, field)
   if (!isNested(type)) {
     if (!formsOfType(type).includes(node.form)) throw wrongForm(node, field)
@@ -64,6 +65,27 @@ function match(node: Node, field: NestedField, ids: number[]): void {
     if (node.form !== '' || node.children.length !== type.fields.length) throw wrongForm(node, field)
     matchMembers(node, type.fields, ids)
   } else matchEntries(node, field, ids)
+}
+
+/**
+ * Matches a variant (Parquet, "Variant Binary Encoding" and "Variant Shredding"). Its shredded values may have any form, because their
+ * bytes stay as they are; all files have the same one. The leaf of the metadata stands for the column, as it has one entry per value.
+ */
+function matchVariant(node: Node, field: NestedField, ids: number[]): void {
+  const [metadata, ...values] = node.children
+  const isGroup = !node.isLeaf && !node.isRepeated && node.fieldId === field.id && /^( VARIANT)?$/.test(node.form)
+  const names = values.map(({ name }) => name).join()
+  const isVariant =
+    metadata?.name === 'metadata' &&
+    ['value', 'value,typed_value', 'typed_value'].includes(names) &&
+    node.children.every(({ name, form }) => name === 'typed_value' || form === 'BYTE_ARRAY')
+  if (!isGroup || !isVariant) throw wrongForm(node, field)
+  ids.push(field.id)
+  for (let left = values.reduce((sum, value) => sum + countLeaves(value), 0); left > 0; left -= 1) ids.push(-field.id)
+}
+
+function countLeaves({ isLeaf, children }: Node): number {
+  return isLeaf ? 1 : children.reduce((sum, child) => sum + countLeaves(child), 0)
 }
 
 /** Matches a list or a map: a group with one repeated group (LogicalTypes.md, "Nested Types"); older layouts are not copied. */

@@ -1,14 +1,14 @@
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 
-import { JoinedWriter } from './joined-writer.ts'
-import type { CopiedRange } from './joined-writer.ts'
+import { JoinedWriter } from '../parquet/joined-writer.ts'
+import type { CopiedRange } from '../parquet/joined-writer.ts'
 import { joinedFooter } from './joined-footer.ts'
 import type { PlacedChunk, PlacedRowGroup } from './joined-footer.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
+import { namingFile, NotCopyableError } from '../parquet/not-copyable-error.ts'
 import { movedOffsetIndex } from './page-index.ts'
 import { PageWalk } from './page-walk.ts'
-import { bloomFilterLength } from './stored-footer.ts'
-import type { ByteRange, StoredChunk, StoredFooter } from './stored-footer.ts'
+import { bloomFilterLength } from '../parquet/stored-footer.ts'
+import type { ByteRange, StoredChunk, StoredFooter } from '../parquet/stored-footer.ts'
 import { WindowReader } from './window-reader.ts'
 
 /** A new file whose row groups were copied. */
@@ -46,7 +46,7 @@ export async function joinFiles(inputs: readonly StoredFooter[], target: JoinTar
   try {
     await writer.write(MAGIC)
     const parts: Parts[] = []
-    for (const input of inputs) parts.push(await copyPages(input, writer, target))
+    for (const input of inputs) parts.push(await namingFile(input.location, () => copyPages(input, writer, target)))
     const placed = parts.flatMap(({ input, rowGroups }) =>
       rowGroups.flatMap(({ chunks }) => chunks.map((chunk) => ({ chunk, input }))),
     )

@@ -10,9 +10,9 @@ import {
   textField,
 } from '../parquet/compact-struct.ts'
 import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
-import { MAX_ROW_GROUPS } from './stored-footer.ts'
-import type { ByteRange, StoredChunk, StoredFooter, StoredRowGroup } from './stored-footer.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
+import { MAX_ROW_GROUPS } from '../parquet/stored-footer.ts'
+import type { ByteRange, StoredChunk, StoredFooter, StoredRowGroup } from '../parquet/stored-footer.ts'
 
 /** Where a copied column chunk is in the new file. */
 export interface PlacedChunk {

@@ -12,13 +12,13 @@ import {
 import type { FileMetrics } from '../write/file-metrics.ts'
 import type { MetricsMode } from '../write/metrics-config.ts'
 import type { LeafColumn } from '../write/output-layout.ts'
-import type { StoredChunk } from './stored-footer.ts'
+import type { StoredChunk } from '../parquet/stored-footer.ts'
 
 /** What is known about a joined file. */
 export interface JoinedContent {
   /** Manifest entries of the replaced files, with all metrics that they have. */
   readonly entries: readonly DataFile[]
-  /** Column chunks of the new file by field id. */
+  /** Column chunks of the new file by field id; those of a variant's values by the negative id. */
   readonly chunks: ReadonlyMap<number, readonly StoredChunk[]>
   readonly leaves: readonly LeafColumn[]
   readonly modes: ReadonlyMap<number, MetricsMode>
@@ -43,7 +43,7 @@ export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent)
     const stored = chunks.get(id)
     const mode = modes.get(id) ?? { kind: 'none' }
     if (stored === undefined || isNested(type)) continue
-    put(metrics.columnSizes, id, total(stored, sizeOf))
+    put(metrics.columnSizes, id, total([...stored, ...(chunks.get(-id) ?? [])], sizeOf))
     if (mode.kind === 'none' || isRepeated) continue
     put(metrics.valueCounts, id, total(stored, valuesOf))
     put(
@@ -56,7 +56,7 @@ export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent)
       id,
       total(withRows, (entry) => entry.nanValueCounts?.get(id)),
     )
-    if (mode.kind === 'counts' || !HAS_AGREED_ORDER(type)) continue
+    if (mode.kind === 'counts' || !hasMergedBounds(type)) continue
     const { lower, upper } = boundsOf(withRows, { id, type, mode })
     put(metrics.lowerBounds, id, lower)
     put(metrics.upperBounds, id, upper)
@@ -82,8 +82,12 @@ function boundsOf(
   }
 }
 
-/** As in files that are written: readers order uuids in different ways. */
-const HAS_AGREED_ORDER = ({ kind }: PrimitiveType): boolean => kind !== 'uuid'
+/**
+ * As in files that are written, uuids have no bounds, because readers order them in different ways. Bounds of places are corners of boxes,
+ * and those of variants are variants of bounds by path: neither has an order.
+ */
+const hasMergedBounds = ({ kind }: PrimitiveType): boolean =>
+  kind !== 'uuid' && kind !== 'geometry' && kind !== 'geography' && kind !== 'variant'
 
 /** The sum over all items; undefined when one has no number. */
 function total<T>(items: readonly T[], count: (item: T) => number | undefined): number | undefined {

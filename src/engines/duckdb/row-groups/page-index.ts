@@ -6,7 +6,7 @@ import {
   readStructs,
   structList,
 } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 import type { WalkedPage } from './page-walk.ts'
 
 /**

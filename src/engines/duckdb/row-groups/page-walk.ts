@@ -2,7 +2,7 @@ import { isIcebergError } from '../../../iceberg/errors.ts'
 
 import { concat, readInteger, readMeasured, readStored } from '../parquet/compact-struct.ts'
 import type { StoredStruct } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 
 /** A data page by its distance from the start of the chunk, with its header; bytes. */
 export interface WalkedPage {

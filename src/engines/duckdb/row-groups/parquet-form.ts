@@ -1,6 +1,6 @@
-import type { PrimitiveType } from '../../../iceberg/schema/types.ts'
+import type { GeoType, PrimitiveType } from '../../../iceberg/schema/types.ts'
 
-import { readInteger, readStored } from '../parquet/compact-struct.ts'
+import { readInteger, readStored, readText } from '../parquet/compact-struct.ts'
 import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
 
 /** Physical types of parquet.thrift by their numbers. */
@@ -19,6 +19,10 @@ const CONVERTED: Readonly<Record<number, string>> = {
   18: 'INT(64)',
 }
 const DECIMAL = 5
+/** Members of `EdgeInterpolationAlgorithm`, in Iceberg's words. */
+const ALGORITHMS = ['spherical', 'vincenty', 'thomas', 'andoyer', 'karney'] as const
+/** The coordinate reference system of a type that names none, in both formats. */
+const DEFAULT_CRS = 'OGC:CRS84'
 
 /**
  * The form of a schema element as a text, such as `INT64 TIMESTAMP(UTC,MICROS)`, `FIXED(16) UUID` or ` LIST` for a group. A meaning
@@ -65,9 +69,19 @@ export function formsOfType(type: PrimitiveType): readonly string[] {
       return [`FIXED(${type.length})`]
     case 'decimal':
       return decimalForms(type.precision, type.scale)
+    case 'geometry':
+    case 'geography':
+      return geoForms(type)
     default:
       return []
   }
+}
+
+/** The bytes are the same with and without a logical type, which some writers leave out. */
+function geoForms({ kind, text }: GeoType): readonly string[] {
+  const [crs = '', algorithm = ''] = (/\((.*)\)/.exec(text)?.[1] ?? '').split(',').map((part) => part.trim())
+  const parameters = [crs || DEFAULT_CRS, ...(kind === 'geometry' ? [] : [algorithm.toLowerCase() || ALGORITHMS[0]])]
+  return ['BYTE_ARRAY', `BYTE_ARRAY ${kind.toUpperCase()}(${parameters.join()})`]
 }
 
 function decimalForms(precision: number, scale: number): readonly string[] {
@@ -93,6 +107,12 @@ function logicalMeaning(union: StoredStruct, location: string): string {
   }
   if (kind === 7) return `TIME(${unitMeaning(parameters, location)})`
   if (kind === 8) return `TIMESTAMP(${unitMeaning(parameters, location)})`
+  if (kind === 16) return 'VARIANT'
+  if (kind === 17) return `GEOMETRY(${readText(parameters.get(1), location) ?? DEFAULT_CRS})`
+  if (kind === 18) {
+    const algorithm = readInteger(parameters.get(2), location) ?? 0
+    return `GEOGRAPHY(${readText(parameters.get(1), location) ?? DEFAULT_CRS},${ALGORITHMS[algorithm] ?? algorithm})`
+  }
   // bit widths are single bytes, and a boolean is its type
   if (kind === 10) return `${isTrue(parameters.get(2)) ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
   return LOGICAL[kind] ?? `logical ${kind}`

@@ -5,9 +5,9 @@ import type { FileIO } from '../../../iceberg/io/file-io.ts'
 
 import type { StoredStruct } from '../parquet/compact-struct.ts'
 import type { JoinedFile } from './join-files.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
-import { readStoredFooter } from './stored-footer.ts'
-import type { StoredChunk, StoredFooter } from './stored-footer.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
+import { readStoredFooter } from '../parquet/stored-footer.ts'
+import type { StoredChunk, StoredFooter } from '../parquet/stored-footer.ts'
 import { WindowReader } from './window-reader.ts'
 
 /** Fields of `ColumnMetaData` that say where something is. */

@@ -1,6 +1,6 @@
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 
-import type { ByteRange } from './stored-footer.ts'
+import type { ByteRange } from '../parquet/stored-footer.ts'
 
 /** Large enough for object stores, small enough for many readers. */
 const WINDOW_BYTES = 8 * 1_048_576

@@ -151,7 +151,10 @@ interface RunOptions {
 
 async function openRun(instance: DuckDBInstance, options: Omit<RunOptions, 'connection'>): Promise<DuckDbRun> {
   const connection = await instance.connect()
-  await connection.run("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+  // bytes stay bytes, whatever the metadata of a file says about places in them
+  await connection.run(
+    "SET TimeZone = 'UTC'; SET GLOBAL enable_geoparquet_conversion = false; SET enable_progress_bar = true; SET enable_progress_bar_print = false",
+  )
   return new DuckDbRun({ ...options, connection })
 }
 

@@ -1,9 +1,9 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
-import { walkFields } from '../../../iceberg/schema/schema.ts'
 import { formatType } from '../../../iceberg/schema/type-names.ts'
 import type { NestedField, PrimitiveType, Type } from '../../../iceberg/schema/types.ts'
-import { isNested } from '../../../iceberg/schema/types.ts'
+import { unwritableReason } from '../../writable-types.ts'
 
+import { decimalBytes, WIDE_DECIMAL_BYTES } from './decimal-bytes.ts'
 import { quoteName } from './sql-text.ts'
 
 /** Key of a nested column's own id in DuckDB's FIELD_IDS option. */
@@ -73,39 +73,21 @@ export function structMembers(
   })
 }
 
-/**
- * Refuses a schema with columns that DuckDB cannot write faithfully to Parquet, before anything is read or written:
- * fixed (would become variable-length), timestamptz_ns (would lose its zone), variant, unknown, geo types, and structs
- * without fields.
- */
-export function requireWritable(fields: readonly NestedField[]): void {
-  for (const { field, path } of walkFields({ fields })) {
-    const { type } = field
-    if (type.kind === 'struct' ? type.fields.length > 0 : isNested(type) || isWritable(type)) continue
-    throw new IcebergError(
-      'UNSUPPORTED',
-      `column ${path} has type ${formatType(type)}, which the embedded engine cannot write faithfully; nothing was changed`,
-    )
-  }
+/** Refuses a schema with columns that cannot be written faithfully, before anything is read or written. */
+export function requireWritable(
+  fields: readonly NestedField[],
+  properties: Readonly<Record<string, string>> = {},
+): void {
+  const reason = unwritableReason(fields, properties)
+  if (reason !== undefined) throw new IcebergError('UNSUPPORTED', `${reason}; nothing was changed`)
 }
-
-function isWritable(type: PrimitiveType): boolean {
-  return !UNWRITABLE.has(type.kind)
-}
-
-const UNWRITABLE: ReadonlySet<string> = new Set([
-  'fixed',
-  'timestamptz_ns',
-  'variant',
-  'unknown',
-  'geometry',
-  'geography',
-])
 
 /** How a primitive must look in a Parquet file (Iceberg spec, Appendix A), as `parquet_schema` describes it. */
 export interface ParquetForm {
   readonly physical: string
   readonly length?: number
+  /** Another length that readers accept, where the runtime cannot write the minimal one. */
+  readonly otherLength?: number
   /** The required logical type, as `parquet_schema` shows it; undefined: there must be none. */
   readonly logical?: RegExp
 }
@@ -137,6 +119,8 @@ export function parquetForm(type: PrimitiveType): ParquetForm {
       return { physical: 'FIXED_LEN_BYTE_ARRAY', length: 16, logical: /UUID/ }
     case 'binary':
       return { physical: 'BYTE_ARRAY' }
+    case 'fixed':
+      return { physical: 'FIXED_LEN_BYTE_ARRAY', length: type.length }
     case 'decimal':
       return decimalForm(type.precision)
     default:
@@ -148,6 +132,6 @@ function decimalForm(precision: number): ParquetForm {
   const logical = /DECIMAL/i
   if (precision <= 9) return { physical: 'INT32', logical }
   if (precision <= 18) return { physical: 'INT64', logical }
-  // wider than the fewest bytes that would do; readers take any width (Iceberg spec, Appendix A says "minimum")
-  return { physical: 'FIXED_LEN_BYTE_ARRAY', length: 16, logical }
+  const length = decimalBytes(precision)
+  return { physical: 'FIXED_LEN_BYTE_ARRAY', length, otherLength: WIDE_DECIMAL_BYTES, logical }
 }

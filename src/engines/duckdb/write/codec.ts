@@ -21,11 +21,13 @@ type Properties = Readonly<Record<string, string>>
 export function codecOptions(properties: Properties): readonly string[] {
   const { name } = codecOf(properties)
   if (name !== 'zstd') return [`COMPRESSION ${name}`]
+  return [`COMPRESSION ${name}`, `COMPRESSION_LEVEL ${codecLevel(properties)}`]
+}
+
+/** The level of Zstandard that table properties ask for; other codecs have none. */
+export function codecLevel(properties: Properties): number {
   const level = Number(properties[LEVEL_PROPERTY] ?? 1)
-  return [
-    `COMPRESSION ${name}`,
-    `COMPRESSION_LEVEL ${Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1}`,
-  ]
+  return Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1
 }
 
 /** The number in parquet.thrift of the codec that table properties ask for. `UNSUPPORTED` as {@link codecOptions}. */

@@ -11,6 +11,7 @@ import type { DuckDbRun, ResultRow } from '../session/session.ts'
 import { textOf } from '../session/result-values.ts'
 import { dictionaryLimit } from './dictionary-limit.ts'
 import type { DictionaryRows } from './dictionary-limit.ts'
+import { recodeFiles, requiresPlainValues } from './recode-files.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
 import { doubtfulZeros, holdBothZeros } from './negative-zero.ts'
 import { fieldIdsOption } from '../session/field-ids-option.ts'
@@ -73,7 +74,7 @@ export async function copyRows(run: DuckDbRun, request: CopyRequest): Promise<re
   const copied = await copyKeepingZeros(run, request, filters)
   const paths = copied.map(({ path }) => path)
   if (filters) await requireBloomFilters(run, paths, filters)
-  return copied
+  return recodeFiles(copied, { ...request, check: () => run.check() })
 }
 
 async function copyKeepingZeros(
@@ -116,7 +117,8 @@ async function copyOnce(
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
   options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
   const version = pageVersion(request.properties)
-  options.push(`PARQUET_VERSION ${isForPlainEncoding ? 'V1' : version}`)
+  const isPlain = isForPlainEncoding || requiresPlainValues(request.fields)
+  options.push(`PARQUET_VERSION ${isPlain ? 'V1' : version}`)
   // a column gets a Bloom filter only with a dictionary of all its values
   if (filters) options.push(...bloomFilterOptions(filters))
   else if (isForOneThread || isForPlainEncoding) {

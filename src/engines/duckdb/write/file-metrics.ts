@@ -181,6 +181,7 @@ function parseText(type: PrimitiveType, text: string): Value | undefined {
     case 'string':
     case 'uuid':
       return text
+    case 'fixed':
     case 'binary':
       return hexToBytes(text)
     default:

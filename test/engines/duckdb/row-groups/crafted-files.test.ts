@@ -15,7 +15,7 @@ import type { StoredField, StoredStruct } from '../../../../src/engines/duckdb/p
 import type { FileScanTask } from '../../../../src/iceberg/scan/scan.ts'
 import { isIcebergError } from '../../../../src/iceberg/errors.ts'
 import { field, Lake, schemaOf, task } from '../harness/lake.ts'
-import { runs } from '../../../support/effort.ts'
+import { isLongRun, runs } from '../../../support/effort.ts'
 import { copyTask } from './copy-task.ts'
 
 const lake = new Lake()
@@ -24,6 +24,7 @@ afterAll(() => lake.close())
 const SHAPE = { schemas: [schemaOf([field(1, 'id', 'long'), field(2, 'name', 'string')])] }
 const IDS = '{id: 1, name: 2}, COMPRESSION zstd, ROW_GROUP_SIZE 2048'
 const ROWS = 3000
+const ROW_GROUPS = isLongRun ? 1_000_000 : 300_000
 
 const plain = (rows = ROWS): Promise<FileScanTask> =>
   lake.data(`SELECT i AS id, 'name ' || i AS name FROM range(${rows}) r(i)`, IDS)
@@ -130,6 +131,54 @@ describe('a file that lies or that is not understood', () => {
     const copy = await engine.copyRowGroups(copyTask(lake, SHAPE, [await plain(), await withFooter(change)]))
     expect(copy.kind === 'refused' ? copy.reason : 'copied').toMatch(reason)
     expect(lake.leftovers()).toHaveLength(before)
+  })
+
+  it.each(REFUSED)('is rewritten without a loss, or named by a typed error, when it has %s', async (_, change) => {
+    const engine = await lake.engine()
+    const before = lake.leftovers().length
+    const input = await withFooter(change)
+    const task = lake.task(SHAPE, [await plain(), input], { verifyValues: true })
+    const result = await engine.rewrite(task).catch((error: unknown) => error)
+    if (result instanceof Error) {
+      expect(result).toMatchObject({ code: expect.stringMatching(/^(CORRUPT_FILE|UNSUPPORTED|ROWS_NOT_CONSERVED)$/) })
+      // values that are missing are noticed when all rows are counted
+      const isNamed = isIcebergError(result, 'ROWS_NOT_CONSERVED') || result.message.includes(input.dataFile.filePath)
+      expect(isNamed, result.message).toBe(true)
+      expect(lake.leftovers()).toHaveLength(before)
+    } else expect(result).toMatchObject({ rowsRead: 2 * ROWS, rowsWritten: 2 * ROWS, values: { isEqual: true } })
+  })
+
+  it('is refused in bounded memory when it has very many row groups', async () => {
+    const engine = await lake.engine()
+    const input = await withFooter((fields) => {
+      const [group = new Uint8Array()] = readStructs(fields.get(4), 'a test')
+      const empty = encodeStruct(set(3, integerField(0))(readStored(group, 'a test')))
+      return set(4, structList(Array.from({ length: ROW_GROUPS / 2 }, () => empty)))(fields)
+    })
+    const small = await withFooter((fields) => {
+      const tiny = encodeStruct(
+        new Map([
+          [1, structList([])],
+          [2, integerField(0)],
+          [3, integerField(0)],
+        ]),
+      )
+      return set(4, structList(Array.from({ length: ROW_GROUPS }, () => tiny)))(fields)
+    })
+    const memory = process.memoryUsage.rss()
+    for (const file of [input, small]) {
+      const before = lake.leftovers().length
+      const copy = await engine.copyRowGroups(copyTask(lake, SHAPE, [await plain(), file]))
+      expect(copy).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/row groups|more than \d+ bytes/) })
+      expect(copy.kind === 'refused' && copy.reason).toContain(file.dataFile.filePath)
+      await expect(engine.rewrite(lake.task(SHAPE, [await plain(), file]))).rejects.toMatchObject({
+        code: 'UNSUPPORTED',
+        message: expect.stringContaining(file.dataFile.filePath),
+      })
+      expect(lake.leftovers()).toHaveLength(before)
+    }
+    // the files themselves are in the memory of the test
+    expect(process.memoryUsage.rss() - memory).toBeLessThan(700 * 1_048_576)
   })
 
   it('is not copied when its schema differs', async () => {

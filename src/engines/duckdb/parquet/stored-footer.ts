@@ -1,9 +1,9 @@
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 
-import { COMPACT, CompactReader } from '../parquet/compact-reader.ts'
-import { readInteger, readStored, readStructs, readText } from '../parquet/compact-struct.ts'
-import type { StoredStruct } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from './not-copyable-error.ts'
+import { COMPACT, CompactReader } from './compact-reader.ts'
+import { readInteger, readStored, readStructs, readText } from './compact-struct.ts'
+import type { StoredStruct } from './compact-struct.ts'
+import { namingFile, NotCopyableError } from './not-copyable-error.ts'
 
 /** Bytes of a file: `end` is behind the last one. */
 export interface ByteRange {
@@ -82,8 +82,10 @@ const MEANING: Readonly<Record<keyof typeof KNOWN, string>> = {
  * have fields that are unknown; `CORRUPT_FILE` for bytes that are no footer; errors of the FileIO.
  */
 export async function readStoredFooter(io: FileIO, location: string): Promise<StoredFooter> {
-  const { bytes, fileSize } = await footerBytes(io, location)
-  return parseStoredFooter(bytes, { location, fileSize })
+  return namingFile(location, async () => {
+    const { bytes, fileSize } = await footerBytes(io, location)
+    return parseStoredFooter(bytes, { location, fileSize })
+  })
 }
 
 async function footerBytes(io: FileIO, location: string) {
