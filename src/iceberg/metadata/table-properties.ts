@@ -44,7 +44,7 @@ export const TABLE_PROPERTIES: readonly TableProperty[] = [
   entry('write.parquet.dict-enabled.column.*', 'otherwise', 'The engine chooses which columns get a dictionary.'),
   entry('write.parquet.row-group-check-min-record-count', 'otherwise', 'Row groups are counted in rows.'),
   entry('write.parquet.row-group-check-max-record-count', 'otherwise', 'Row groups are counted in rows.'),
-  entry('write.parquet.shred-variants', 'unused', 'Tables with columns of type variant are not written to.'),
+  entry('write.parquet.shred-variants', 'unused', 'Variants are copied as they are, not written.'),
   entry('write.parquet.variant-inference-buffer-size', 'unused', 'As above.'),
   entry('write.avro.*', 'unused', 'No Avro data files are written.'),
   entry('write.orc.*', 'unused', 'No ORC files are written.'),

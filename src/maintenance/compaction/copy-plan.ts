@@ -35,29 +35,37 @@ export function copyFactsOf({ dataFile, deletes }: FileScanTask): CopyFacts {
   }
 }
 
+/** What decides about all groups of a plan. */
+export interface CopyRules {
+  readonly metadata: TableMetadata
+  readonly options: CompactionOptions
+  /** Whether the engine cannot write the table, so that a copy is the only way, whatever the size of its row groups. */
+  readonly isOnlyWay: boolean
+}
+
 /**
  * Why the row groups of a group must not be copied, by what metadata and manifests say; undefined: they are copied if the footers of the
  * files permit it as well. Pure.
  */
 export function copyRefusal<T>(
   { inputs, factsOf, hasPartition }: CopyCandidate<T>,
-  { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
+  rules: CopyRules,
 ): string | undefined {
-  const ofTable = tableRefusal(metadata, options)
+  const ofTable = tableRefusal(rules)
   if (ofTable !== undefined) return ofTable
   if (!hasPartition) return 'the files are of other partition specs than the current one'
   if (inputs.length < 2) return 'a single file has nothing to be joined with'
   for (const input of inputs) {
-    const reason = fileRefusal(factsOf(input), { metadata, options })
+    const reason = fileRefusal(factsOf(input), rules)
     if (reason !== undefined) return reason
   }
   return undefined
 }
 
-function tableRefusal(metadata: TableMetadata, options: CompactionOptions): string | undefined {
+function tableRefusal({ metadata, options, isOnlyWay }: CopyRules): string | undefined {
   const { method, strategy, rewriteAll } = options
   if (method === 'rewrite') return 'the method is "rewrite"'
-  if (method === 'auto' && rewriteAll) return 'rewrite_all asks for files that are written anew'
+  if (method === 'auto' && rewriteAll && !isOnlyWay) return 'rewrite_all asks for files that are written anew'
   if (strategy !== 'binpack') return `strategy "${strategy}" changes the order of rows`
   if (currentSortOrder(metadata).fields.length > 0) return 'the table has a sort order'
   if (metadata.properties[CLUSTER_BY_PROPERTY] !== undefined) return `the table has the property ${CLUSTER_BY_PROPERTY}`
@@ -66,13 +74,13 @@ function tableRefusal(metadata: TableMetadata, options: CompactionOptions): stri
 
 function fileRefusal(
   { hasDeletes, fileFormat, specId, fileSizeInBytes, smallestRowGroup: least }: CopyFacts,
-  { metadata, options }: { readonly metadata: TableMetadata; readonly options: CompactionOptions },
+  { metadata, options, isOnlyWay }: CopyRules,
 ): string | undefined {
   if (hasDeletes) return 'deletes apply to the files'
   if (fileFormat !== 'parquet') return `a file is in format ${fileFormat.toUpperCase()}`
   if (specId !== metadata.defaultSpecId) return 'a file is of another partition spec than the current one'
   if (fileSizeInBytes > options.maxFileSizeBytes) return 'a file is too large for the target size'
-  if (least >= options.minRowGroupSizeBytes) return undefined
+  if (isOnlyWay || least >= options.minRowGroupSizeBytes) return undefined
   return `a row group has ${formatBytes(least)}, fewer than min_row_group_size_bytes`
 }
 

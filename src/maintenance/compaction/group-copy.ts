@@ -38,7 +38,7 @@ export async function copyGroup(
       output,
       outputFiles: group.expectedOutputFiles,
       fileSizes: { min: options.minFileSizeBytes, max: options.maxFileSizeBytes },
-      minRowGroupBytes: options.minRowGroupSizeBytes,
+      minRowGroupBytes: group.noRewriteReason === undefined ? options.minRowGroupSizeBytes : 0,
       verifyBytes: options.verify === 'values',
     },
     runOptions,

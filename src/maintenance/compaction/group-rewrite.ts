@@ -17,6 +17,7 @@ import type { PrimitiveType } from '../../iceberg/schema/types.ts'
 
 import type { CompactionOptions } from './options.ts'
 import { copyGroup, measureInputs } from './group-copy.ts'
+import { bothReasons } from './plan-groups.ts'
 import type { CompactionGroup } from './plan.ts'
 import { deleteFiles } from '../file-deletion.ts'
 import { checkRowConservation, checkValues } from './row-conservation.ts'

@@ -1,5 +1,6 @@
+import { unwritableReason } from '../../engines/writable-types.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import { currentSchema, type TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { PartitionSpec, PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
 import { type CopyFacts, copyRefusal } from './copy-plan.ts'
 import { expectedOutputFiles, type FileMeasures, type SelectedGroup } from './file-selection.ts'
@@ -41,21 +42,30 @@ export function planGroups<T>(
 ): Pick<CompactionPlan<T>, 'groups' | 'skipped'> {
   const planner = new GroupPlanner(files, rules)
   for (const pool of pools) planner.add(pool)
-  return planner
+  return planner.finish()
+}
+
+/** Why a group can neither be rewritten nor copied. */
+export function bothReasons(noRewriteReason: string, noCopyReason: string): string {
+  return `${noRewriteReason}; its row groups are not copied: ${noCopyReason}`
 }
 
 /** Plans the groups of one pool after the other. */
-export class GroupPlanner<T> implements Pick<CompactionPlan<T>, 'groups' | 'skipped'> {
-  readonly groups: CompactionGroup<T>[] = []
-  readonly skipped: CompactionPlan['skipped'][number][] = []
+export class GroupPlanner<T> {
+  readonly #groups: CompactionGroup<T>[] = []
+  readonly #skipped: CompactionPlan['skipped'][number][] = []
   readonly #files: PlannedFiles<T>
   readonly #rules: GroupRules
+  /** Why the engine cannot write the columns of the table; undefined: it can. */
+  readonly #noRewriteReason: string | undefined
   #filesLeft: number
 
   constructor(files: PlannedFiles<T>, rules: GroupRules) {
     this.#files = files
     this.#rules = rules
     this.#filesLeft = rules.options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
+    const { isEmbedded, metadata } = rules
+    this.#noRewriteReason = isEmbedded ? unwritableReason(currentSchema(metadata).fields, metadata.properties) : undefined
   }
 
   /** Selects files of a pool. Errors as of `planCompaction`. */
@@ -73,25 +83,49 @@ export class GroupPlanner<T> implements Pick<CompactionPlan<T>, 'groups' | 'skip
     }
   }
 
+  /** The groups, and what was left out. `UNSUPPORTED` when the engine cannot write the table and no group can be copied. */
+  finish(): Pick<CompactionPlan<T>, 'groups' | 'skipped'> {
+    const [first] = this.#skipped
+    const isRefused = this.#noRewriteReason !== undefined && this.#rules.options.method !== 'copy'
+    if (isRefused && this.#groups.length === 0 && first !== undefined) {
+      throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${first.reason}`)
+    }
+    return { groups: this.#groups, skipped: this.#skipped }
+  }
+
   #addGroup(pool: FilePool<T>, selected: SelectedGroup<T>): void {
     const group = this.#toGroup(pool, selected)
     const noCopyReason = this.#copyRefusal(group)
-    if (this.#rules.options.method === 'copy' && noCopyReason !== undefined) {
-      this.#skip(pool, { files: group.inputs, bytes: group.bytes }, noCopyReason)
+    const skipReason = this.#reasonToSkip(noCopyReason)
+    if (skipReason !== undefined) {
+      this.#skip(pool, { files: group.inputs, bytes: group.bytes }, skipReason)
       return
     }
-    this.groups.push(noCopyReason === undefined ? group : { ...group, noCopyReason })
+    const noRewriteReason = this.#noRewriteReason
+    this.#groups.push({
+      ...group,
+      ...(noCopyReason === undefined ? {} : { noCopyReason }),
+      ...(noRewriteReason === undefined ? {} : { noRewriteReason }),
+    })
     this.#filesLeft -= Math.min(selected.files.length, this.#filesLeft)
   }
 
   #skip({ key }: FilePool<T>, { files, bytes }: Pick<SelectedGroup<T>, 'files' | 'bytes'>, reason: string): void {
-    this.skipped.push({ partitionKey: key, files: files.length, bytes, reason })
+    this.#skipped.push({ partitionKey: key, files: files.length, bytes, reason })
+  }
+
+  /** Why a group is left as it is: it cannot be copied, and another way is not wanted or not possible. */
+  #reasonToSkip(noCopyReason: string | undefined): string | undefined {
+    if (noCopyReason === undefined) return undefined
+    if (this.#noRewriteReason !== undefined) return bothReasons(this.#noRewriteReason, noCopyReason)
+    return this.#rules.options.method === 'copy' ? noCopyReason : undefined
   }
 
   #copyRefusal({ inputs, partition }: CompactionGroup<T>): string | undefined {
-    const { isEmbedded, ...rules } = this.#rules
+    const { isEmbedded, metadata, options } = this.#rules
     if (!isEmbedded) return 'Spark copies no row groups'
     const { copyFactsOf: factsOf } = this.#files
+    const rules = { metadata, options, isOnlyWay: this.#noRewriteReason !== undefined }
     return copyRefusal({ inputs, factsOf, hasPartition: partition !== undefined }, rules)
   }
 
@@ -101,7 +135,7 @@ export class GroupPlanner<T> implements Pick<CompactionPlan<T>, 'groups' | 'skip
     const isCut = this.#filesLeft < selected.files.length
     const inputs = isCut ? selected.files.slice(0, this.#filesLeft) : selected.files
     return {
-      index: this.groups.length,
+      index: this.#groups.length,
       outputSpecId: spec.specId,
       ...(partition === undefined ? {} : { partition }),
       partitionKey: key,

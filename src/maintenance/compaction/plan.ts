@@ -22,6 +22,8 @@ export interface CompactionGroup<T = FileScanTask> {
   readonly reasons: readonly GroupReason[]
   /** Why the row groups are not copied; undefined: they are, if the footers of the files permit it. */
   readonly noCopyReason?: string
+  /** Why the engine cannot rewrite the rows, so that row groups of any size are copied; undefined: it can. */
+  readonly noRewriteReason?: string
   /** With how many other files each input overlaps, in the order of the inputs; undefined when rows keep their order. */
   readonly overlaps?: readonly number[]
 }

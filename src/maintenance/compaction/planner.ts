@@ -46,7 +46,8 @@ const TASKS = { measures: TASK_MEASURES, unsupportedReason, copyFactsOf, overlap
 /**
  * Plans a compaction as Iceberg's `rewrite_data_files` does: files of the current spec by partition, all files of other
  * specs together. Pure. `UNSUPPORTED` when a selected group contains files that the engine must not rewrite (ORC, encrypted
- * files), unless `partialProgress` lets the others go on; then the group is listed as skipped.
+ * files), unless `partialProgress` lets the others go on; then the group is listed as skipped. `UNSUPPORTED` as well when the engine
+ * cannot write the columns of the table and no group can be copied; otherwise the groups that cannot be copied are listed as skipped.
  */
 export function planCompaction({ metadata, tasks, options, engine }: PlanCompactionInput): CompactionPlan {
   const isEmbedded = engine !== 'spark'

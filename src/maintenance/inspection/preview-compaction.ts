@@ -55,7 +55,7 @@ async function planBySizes(
     planner.add(toPool(metadata, files, { pool, members }))
     if (members.length > FILES_PER_TURN) await giveTurn()
   }
-  const { groups, skipped } = planner
+  const { groups, skipped } = planner.finish()
   return {
     ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
     options,

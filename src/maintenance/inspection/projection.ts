@@ -1,8 +1,10 @@
 import { deleteFileCount, measurePartitions } from '../../domain/tables/table-health.ts'
 import type { FileTotals, PartitionFacts, TableHealthFacts } from '../../domain/tables/table-health.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
+import { unwritableReason } from '../../engines/writable-types.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { fileKey, PartitionScopes } from '../../iceberg/scan/file-scope.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { isDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
@@ -52,8 +54,11 @@ export async function projectCompaction(
   files: TableFiles,
 ): Promise<CompactionProjection | CompactionRefused | undefined> {
   try {
-    const onlySizes = deleteFileCount(files.facts) === 0 && files.otherFormats === 0 && !table.metadata.encrypted
-    if (onlySizes) return projectBySizes(table.metadata, files)
+    const { metadata } = table
+    const isPlain = files.otherFormats === 0 && !metadata.encrypted
+    const isWritable = unwritableReason(currentSchema(metadata).fields, metadata.properties) === undefined
+    const onlySizes = deleteFileCount(files.facts) === 0 && isPlain && isWritable
+    if (onlySizes) return projectBySizes(metadata, files)
     return files.facts.dataFiles.count > MAX_PLANNED_FILES ? undefined : await projectByPlan(table, files)
   } catch (error) {
     if (isIcebergError(error, 'UNSUPPORTED')) return { kind: 'refused', reason: withoutPaths(error.message) }

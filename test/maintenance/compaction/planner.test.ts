@@ -180,6 +180,65 @@ describe('files that must not be rewritten', () => {
   })
 })
 
+describe('a table with a column that the engine cannot write', () => {
+  const places = {
+    'format-version': 3,
+    'next-row-id': 0,
+    schemas: [
+      {
+        type: 'struct',
+        'schema-id': 0,
+        fields: [
+          { id: 1, name: 'id', required: false, type: 'long' },
+          { id: 2, name: 'region', required: false, type: 'string' },
+          { id: 3, name: 'place', required: false, type: 'geometry' },
+        ],
+      },
+    ],
+  }
+
+  it('is copied, whatever the size of its row groups, also when all files are chosen', () => {
+    const { groups } = plan(
+      sampleMetadata(places),
+      repeat(5, () => scanTask()),
+      { rewrite_all: true },
+    )
+    expect(groups).toMatchObject([{ noRewriteReason: expect.stringContaining('column place has type geometry') }])
+    expect(groups[0]?.noCopyReason).toBeUndefined()
+  })
+
+  it.each([
+    ['deletes apply', {}, () => scanTask({}, [deletionVector(1)])],
+    ['method is "rewrite"', { method: 'rewrite' }, () => scanTask()],
+    ['"sort" changes the order', { strategy: 'sort', sort_order: 'id' }, () => scanTask()],
+    ['format AVRO', {}, () => scanTask({ fileFormat: 'avro' })],
+  ])('is refused before anything starts when %s', (reason, request, make) => {
+    expect(() => plan(sampleMetadata(places), repeat(5, make), request)).toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: expect.stringMatching(new RegExp(`column place has type geometry.*not copied: .*${reason}`)),
+      }),
+    )
+  })
+
+  it('lists the groups that cannot be copied when others can', () => {
+    const tasks = [
+      ...repeat(5, () => scanTask({ partition: ['a'] })),
+      ...repeat(5, () => scanTask({ partition: ['b'] }, [deletionVector(1)])),
+    ]
+    const { groups, skipped } = plan(sampleMetadata({ ...places, ...byRegion }), tasks)
+    expect(groups).toMatchObject([{ partition: ['a'] }])
+    expect(skipped).toMatchObject([{ files: 5, reason: expect.stringContaining('deletes apply') }])
+  })
+
+  it('is planned for Spark without a refusal', () => {
+    const metadata = sampleMetadata(places)
+    const tasks = repeat(5, () => scanTask({}, [deletionVector(1)]))
+    const options = parseCompactionOptions({}, metadata.properties)
+    expect(planCompaction({ metadata, tasks, options, engine: 'spark' }).groups).toHaveLength(1)
+  })
+})
+
 describe('sort order', () => {
   it("reads columns with Iceberg's default null order", () => {
     const { sortOrder } = plan(sampleMetadata(), [], { sort_order: 'region DESC, id ASC NULLS LAST, `n`' })
