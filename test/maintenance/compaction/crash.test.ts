@@ -18,7 +18,7 @@ afterAll(() => shop.close())
 type Moment = 'recorded' | 'first group' | 'all groups' | 'staged' | 'committed'
 
 /** A compaction whose process dies at a given moment and does nothing afterwards. */
-async function crashAt(lake: RealLake, moment: Moment) {
+async function crashAt(lake: RealLake, moment: Moment, options: Record<string, unknown> = {}) {
   const operationId = `op-${moment.replace(' ', '-')}`
   const ledger: { cleanup?: OperationCleanup; staged?: StagedCommit } = {}
   const { promise: dead, resolve: die } = Promise.withResolvers<void>()
@@ -27,19 +27,22 @@ async function crashAt(lake: RealLake, moment: Moment) {
     return new Promise(() => {})
   }
   let groups = 0
+  const afterGroup = async <T>(result: T): Promise<T> => {
+    groups += 1
+    return moment === (groups === 1 ? 'first group' : 'all groups') ? stopHere() : result
+  }
   const engine = overriddenEngine(shop.engine, {
-    async rewrite(task, options) {
-      const result = await shop.engine.rewrite(task, options)
-      groups += 1
-      if (moment === (groups === 1 ? 'first group' : 'all groups')) return stopHere()
-      return result
+    rewrite: async (task, run) => afterGroup(await shop.engine.rewrite(task, run)),
+    async copyRowGroups(task, run) {
+      const copy = await shop.engine.copyRowGroups(task, run)
+      return copy.kind === 'copied' ? afterGroup(copy) : copy
     },
   })
   const work = runCompaction({
     catalog: lake.catalog,
     engine,
     identifier: TABLE,
-    request: { min_input_files: 2, max_concurrent_file_group_rewrites: 1 },
+    request: { min_input_files: 2, max_concurrent_file_group_rewrites: 1, ...options },
     operationId,
     hooks: {
       async onCleanup(cleanup) {
@@ -57,6 +60,21 @@ async function crashAt(lake: RealLake, moment: Moment) {
 }
 
 describe('a compaction whose process dies', () => {
+  it.each<Moment>(['first group', 'all groups', 'staged'])(
+    'at "%s" of a copy of row groups is recovered; the rows are the same and no file is left over',
+    async (moment) => {
+      const lake = await RealLake.create(shop, { partitioned: true })
+      for (let round = 0; round < 6; round += 1) await lake.append(5, round % 2 === 0 ? 'eu' : 'us')
+      const record = await crashAt(lake, moment, { method: 'copy', min_row_group_size_bytes: 0 })
+      const ours = async () => (await lake.list()).filter((file) => file.includes(`/${record.operationId}-`))
+      expect((await ours()).length).toBeGreaterThan(0)
+      const result = await reconcileOperation({ catalog: lake.catalog, identifier: TABLE, ...record })
+      expect(result).toMatchObject({ outcome: 'not-committed', failedDeletions: [] })
+      expect(await ours()).toEqual([])
+      expect(await lake.read()).toEqual(lake.expected())
+    },
+  )
+
   it.each<[Moment, 'committed' | 'not-committed']>([
     ['recorded', 'not-committed'],
     ['first group', 'not-committed'],
