@@ -5,6 +5,7 @@ import type { NestedField, PrimitiveType } from '../../../iceberg/schema/types.t
 
 import { readInteger, readStored } from '../parquet/compact-struct.ts'
 import { decimalBytes, WIDE_DECIMAL_BYTES } from '../session/decimal-bytes.ts'
+import type { StoredStruct } from '../parquet/compact-struct.ts'
 import type { StoredFooter } from '../parquet/stored-footer.ts'
 
 /** How the engine's form of a leaf becomes that of the table (Iceberg spec, Appendix A, "Parquet"). */
@@ -42,6 +43,12 @@ function otherValues(type: PrimitiveType): LeafChange['values'] {
   return length === WIDE_DECIMAL_BYTES ? undefined : { from: 'decimal', length }
 }
 
+/** How many optional or repeated, and how many repeated elements lead to a leaf. */
+interface Levels {
+  readonly definition: number
+  readonly repetition: number
+}
+
 const OPTIONAL = 1
 const REPEATED = 2
 
@@ -55,28 +62,27 @@ export function leafChanges(footer: StoredFooter, fields: readonly NestedField[]
   const changes: LeafChange[] = []
   let element = 0
   let leaf = 0
-  const visit = (levels: { readonly definition: number; readonly repetition: number }): void => {
+  const addLeaf = (at: number, node: StoredStruct, levels: Levels): void => {
+    const own = leaf++
+    const field = known.get(readInteger(node.get(9), footer.location) ?? 0)
+    if (field === undefined || isNested(field.type)) return
+    const mayBeRequired = field.required && topLevel.has(field.id) && levels.definition === 1 && levels.repetition === 0
+    const becomesRequired = mayBeRequired && hasOnlySmallValues(footer, own)
+    const values = otherValues(field.type)
+    if (!becomesRequired && values === undefined) return
+    const hasLevels = { hasRepetitionLevels: levels.repetition > 0, hasDefinitionLevels: levels.definition > 0 }
+    changes.push({ element: at, leaf: own, path: field.name, becomesRequired, values, ...hasLevels })
+  }
+  const visit = (levels: Levels): void => {
     const at = element++
     const node = readStored(footer.schema[at] ?? new Uint8Array([0]), footer.location)
-    const integer = (id: number): number | undefined => readInteger(node.get(id), footer.location)
-    const repetition = integer(3)
+    const repetition = readInteger(node.get(3), footer.location)
     const inner = {
       definition: levels.definition + (repetition === OPTIONAL || repetition === REPEATED ? 1 : 0),
       repetition: levels.repetition + (repetition === REPEATED ? 1 : 0),
     }
-    if (!node.has(1)) {
-      for (let left = integer(5) ?? 0; left > 0; left -= 1) visit(inner)
-      return
-    }
-    const own = leaf++
-    const field = known.get(integer(9) ?? 0)
-    if (field === undefined || isNested(field.type)) return
-    const becomesRequired =
-      field.required && topLevel.has(field.id) && repetition === OPTIONAL && hasOnlySmallValues(footer, own)
-    const values = otherValues(field.type)
-    if (!becomesRequired && values === undefined) return
-    const hasLevels = { hasRepetitionLevels: inner.repetition > 0, hasDefinitionLevels: inner.definition > 0 }
-    changes.push({ element: at, leaf: own, path: field.name, becomesRequired, values, ...hasLevels })
+    if (node.has(1)) return addLeaf(at, node, inner)
+    for (let left = readInteger(node.get(5), footer.location) ?? 0; left > 0; left -= 1) visit(inner)
   }
   visit({ definition: 0, repetition: 0 })
   if (element !== footer.schema.length) throw new IcebergError('ENGINE_FAILED', 'a new file has an unknown schema')

@@ -6,7 +6,14 @@ import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
 /** Physical types of parquet.thrift by their numbers. */
 const PHYSICAL = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY', 'FIXED'] as const
 /** What the members of `LogicalType` without parameters mean. */
-const LOGICAL: Readonly<Record<number, string>> = { 1: 'STRING', 2: 'MAP', 3: 'LIST', 6: 'DATE', 14: 'UUID' }
+const LOGICAL: Readonly<Record<number, string>> = {
+  1: 'STRING',
+  2: 'MAP',
+  3: 'LIST',
+  6: 'DATE',
+  14: 'UUID',
+  16: 'VARIANT',
+}
 /** Members of `TimeUnit`. */
 const UNITS: Readonly<Record<number, string>> = { 1: 'MILLIS', 2: 'MICROS', 3: 'NANOS' }
 /** Members of `ConvertedType` that have one meaning; those of times do not say if they are in UTC. */
@@ -107,15 +114,21 @@ function logicalMeaning(union: StoredStruct, location: string): string {
   }
   if (kind === 7) return `TIME(${unitMeaning(parameters, location)})`
   if (kind === 8) return `TIMESTAMP(${unitMeaning(parameters, location)})`
-  if (kind === 16) return 'VARIANT'
-  if (kind === 17) return `GEOMETRY(${readText(parameters.get(1), location) ?? DEFAULT_CRS})`
-  if (kind === 18) {
-    const algorithm = readInteger(parameters.get(2), location) ?? 0
-    return `GEOGRAPHY(${readText(parameters.get(1), location) ?? DEFAULT_CRS},${ALGORITHMS[algorithm] ?? algorithm})`
-  }
-  // bit widths are single bytes, and a boolean is its type
-  if (kind === 10) return `${isTrue(parameters.get(2)) ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
+  if (kind === 17 || kind === 18) return geoMeaning(kind, parameters, location)
+  if (kind === 10) return integerMeaning(parameters)
   return LOGICAL[kind] ?? `logical ${kind}`
+}
+
+/** Bit widths are single bytes, and a boolean is its type. */
+function integerMeaning(parameters: StoredStruct): string {
+  return `${isTrue(parameters.get(2)) ? 'INT' : 'UINT'}(${parameters.get(1)?.bytes[0]})`
+}
+
+function geoMeaning(kind: 17 | 18, parameters: StoredStruct, location: string): string {
+  const crs = readText(parameters.get(1), location) ?? DEFAULT_CRS
+  if (kind === 17) return `GEOMETRY(${crs})`
+  const algorithm = readInteger(parameters.get(2), location) ?? 0
+  return `GEOGRAPHY(${crs},${ALGORITHMS[algorithm] ?? algorithm})`
 }
 
 function unitMeaning(parameters: StoredStruct, location: string): string {
