@@ -2,11 +2,13 @@ import { z } from 'zod'
 import type { Prices } from '../domain/tables/prices.ts'
 import { type IpNetwork, parseIpNetwork } from '../domain/network/ip-address.ts'
 import { isTrustworthyUrl } from '../domain/network/trustworthy-url.ts'
+import type { ClaimRules } from '../domain/roles.ts'
 import { type AgentConfig, agentSettings } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
 import { type MailConfig, mailSettings } from './mail-config.ts'
 import { type NotebookConfig, notebookSettings } from './notebook-config.ts'
+import { claimSettings, type OidcConfig, oidcSettings } from './sign-in-config.ts'
 import {
   fromEnv,
   isPlainHttpUrl,
@@ -35,6 +37,10 @@ export interface Config {
   readonly authMode: 'token' | 'off'
   /** The issuer whose JWTs are accepted; undefined: none. */
   readonly jwt: JwtConfig | undefined
+  /** The provider that users sign in at; undefined: none. */
+  readonly oidc: OidcConfig | undefined
+  /** What the claims of JWTs and of the sign-in mean. */
+  readonly claims: ClaimRules
   /** Relative to the working directory; undefined: the built frontend next to `src`. */
   readonly frontendDir: string | undefined
   readonly allowedOrigins: readonly string[]
@@ -95,7 +101,6 @@ export interface JwtConfig {
   readonly audience: string
   /** Undefined: found through the issuer's discovery document. */
   readonly jwksUrl: string | undefined
-  readonly userClaim: string
   readonly roleClaim: string
 }
 
@@ -113,7 +118,6 @@ const jwt = fromEnv({
   issuer: variable('AUTH_JWT_ISSUER', trustworthyUrl.optional()),
   audience: variable('AUTH_JWT_AUDIENCE', z.string().optional()),
   jwksUrl: variable('AUTH_JWKS_URL', trustworthyUrl.optional()),
-  userClaim: variable('AUTH_USER_CLAIM', z.string().default('sub')),
   roleClaim: variable('AUTH_ROLE_CLAIM', z.string().default('role')),
 }).transform(({ issuer, audience, jwksUrl, ...claims }, context): JwtConfig | undefined => {
   if (issuer === undefined) {
@@ -217,6 +221,8 @@ const configuration = fromEnv({
   adminToken: variable('LOCKHOUSE_ADMIN_TOKEN', token.optional()),
   authMode: variable('AUTH_MODE', oneOf('token', 'off').default('token')),
   jwt,
+  oidc: oidcSettings,
+  claims: claimSettings,
   frontendDir: variable('FRONTEND_DIR', z.string().optional()),
   allowedOrigins: variable('ALLOWED_ORIGINS', listOf(origin).default(['http://localhost:5173'])),
   configEnvAllow: variable('CONFIG_ENV_ALLOW', looseListOf(variableName)),
@@ -252,8 +258,9 @@ const configuration = fromEnv({
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,
   notebooks: notebookSettings,
-}).superRefine(({ authMode, host, notebooks }, context) => {
+}).superRefine(({ authMode, host, notebooks, oidc }, context) => {
   if (authMode !== 'off') return
+  if (oidc !== undefined) context.addIssue('AUTH_OIDC_ISSUER has no effect with AUTH_MODE=off: remove one of them')
   if (notebooks.hostTemplate !== undefined) {
     context.addIssue('NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users')
   }

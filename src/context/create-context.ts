@@ -359,6 +359,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     trustedProxies: config.trustedProxies,
     refusals: services.refusals,
     identity: services.identity,
+    signIn: services.signIn,
     auditLog: state.auditLog,
     feed: state.feed,
     alerts: services.alerts,

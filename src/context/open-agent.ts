@@ -27,7 +27,7 @@ import type { State } from './open-state.ts'
 type CalledServices = Omit<ToolServices, 'queryRows' | 'propose' | 'recordToolCalls' | 'redact' | 'heldFrom' | 'log'>
 
 export interface AgentParts extends CalledServices {
-  readonly config: Pick<Config, 'agent' | 'adminToken' | 'auditKey' | 'databaseUrl'>
+  readonly config: Pick<Config, 'agent' | 'adminToken' | 'auditKey' | 'databaseUrl' | 'oidc'>
   readonly env: Env
   readonly state: State
   readonly catalog: CatalogService
@@ -133,9 +133,9 @@ function openModels({ config, now }: AgentParts, redact: (text: string) => strin
 }
 
 function secretSources({ config, env, catalog }: AgentParts) {
-  const { agent, adminToken, auditKey, databaseUrl } = config
+  const { agent, adminToken, auditKey, databaseUrl, oidc } = config
   return {
-    settings: [...Object.values(agent.keys), adminToken, auditKey],
+    settings: [...Object.values(agent.keys), adminToken, auditKey, oidc?.clientSecret],
     databaseUrl,
     env,
     catalog: () => catalog.secrets(),

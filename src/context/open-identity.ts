@@ -8,12 +8,18 @@ import { createIdentityService, type IdentityService } from '../services/identit
 import { createJwtVerifier } from '../services/identity/jwt-verifier.ts'
 import { createKeySet } from '../services/identity/key-set.ts'
 import { createNotebookHandover, type NotebookHandover } from '../services/identity/notebook-handover.ts'
+import { createOidcClient } from '../services/identity/sign-in/oidc-client.ts'
+import { createProviderSessions } from '../services/identity/sign-in/provider-sessions.ts'
+import { createSealedTexts } from '../services/identity/sign-in/sealed-text.ts'
+import { createSignInService, type SignInService } from '../services/identity/sign-in/sign-in-service.ts'
 import { createSessionService } from '../services/identity/session-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { toBase64Url, type TokenService } from '../services/identity/token-service.ts'
 import type { StateTables } from '../storage/schema.ts'
+import { createBegunSignInStore } from '../storage/stores/identity/begun-sign-ins.ts'
+import { createProviderSessionStore } from '../storage/stores/identity/provider-sessions.ts'
 import { createHandoverStore } from '../storage/stores/notebooks/handover-store.ts'
-import { createSessionStore } from '../storage/stores/session-store.ts'
+import { createSessionStore } from '../storage/stores/identity/session-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 
 export interface IdentityParts {
@@ -31,27 +37,48 @@ export interface IdentityParts {
 export interface Identity {
   readonly identity: IdentityService
   readonly handover: NotebookHandover
+  /** Undefined: no identity provider is configured. */
+  readonly signIn: SignInService | undefined
 }
 
-/** Creates authentication: tokens and sessions, and JWTs when an issuer is configured. */
-export function openIdentity({ jwt }: Pick<Config, 'jwt'>, parts: IdentityParts): Identity {
+/** Creates authentication: tokens and sessions; JWTs and the sign-in at a provider when they are configured. */
+export function openIdentity(config: Pick<Config, 'jwt' | 'oidc' | 'claims'>, parts: IdentityParts): Identity {
   const { db, tokens, inTransaction, audit, now, log, randomBytes } = parts
+  const { jwt, claims } = config
   const nowMs = (): number => now().getTime()
   const keys = jwt && createKeySet({ issuer: jwt.issuer, jwksUrl: jwt.jwksUrl, nowMs, log })
   const newSecret = (): string => toBase64Url(randomBytes(32))
   const tokenCaller = (tokenSha256: string) => tokens.checkHash(tokenSha256)
-  const sessions = createSessionService({ sessions: createSessionStore(db), tokenCaller, now, newSecret })
+  const provider = openProvider(config, parts)
+  const keep = provider && ((idSha256: string) => provider.sessions.keep(idSha256))
+  const sessions = createSessionService({ sessions: createSessionStore(db), tokenCaller, keep, now, newSecret })
+  const common = { sessions, inTransaction, audit, now, newSecret }
   const identity = createIdentityService({
+    ...common,
     tokens,
-    sessions,
-    jwt: jwt && keys && createJwtVerifier({ ...jwt, keys, now }),
+    jwt: jwt && keys && createJwtVerifier({ ...jwt, claims, keys, now }),
     limiter: createFailedLoginLimiter(nowMs),
-    inTransaction,
-    audit,
+    revocation: async (idSha256) => provider?.sessions.revocation(idSha256),
   })
+  const { client, sessions: providerSessions } = provider ?? {}
+  const begun = createBegunSignInStore(db)
+  const signIn =
+    client && providerSessions && createSignInService({ ...common, client, begun, providerSessions, claims })
   const handovers = createHandoverStore(db)
   return {
     identity: identityWithAccess(identity, parts.access),
-    handover: createNotebookHandover({ handovers, sessions, inTransaction, audit, now, newSecret }),
+    handover: createNotebookHandover({ ...common, handovers }),
+    signIn,
   }
+}
+
+/** The identity provider and its sessions; undefined when none is configured. */
+function openProvider({ oidc, claims }: Pick<Config, 'oidc' | 'claims'>, parts: IdentityParts) {
+  if (oidc === undefined) return undefined
+  const { db, inTransaction, audit, now, log, randomBytes } = parts
+  const wantedClaims = [claims.userClaim, claims.groupsClaim]
+  const client = createOidcClient({ ...oidc, wantedClaims, now, log })
+  const sealed = createSealedTexts(oidc.clientSecret, randomBytes)
+  const store = createProviderSessionStore(db)
+  return { client, sessions: createProviderSessions({ client, store, sealed, claims, inTransaction, audit, now }) }
 }

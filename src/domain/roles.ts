@@ -83,3 +83,15 @@ export type Caller = SignedInUser | SystemCaller
 export function hasRole(role: Role, minimum: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(minimum)
 }
+
+/** Which claims of an identity provider become a user, groups and a role (docs/sign-in.md). */
+export interface ClaimRules {
+  /** The claim with the user name. */
+  readonly userClaim: string
+  /** The claim with the list of groups; dots address nested objects. */
+  readonly groupsClaim: string
+  /** The role that each group gives; a user has the highest. */
+  readonly groupRoles: ReadonlyMap<string, Role>
+  /** The role of a user without such a group; undefined: none. */
+  readonly defaultRole: Role | undefined
+}

@@ -26,6 +26,11 @@ export function sessionSecret(
   return secure ?? (isSecure ? undefined : onlyCookie(cookies, sessionCookie({ isSecure: false })))
 }
 
+/** The secret of the session that a request presents: as a cookie, or as the bearer token of a command line. */
+export function presentedSession(exchange: Exchange): string | undefined {
+  return sessionSecret(exchange.header('cookie'), exchange) ?? BEARER.exec(exchange.header('authorization') ?? '')?.[1]
+}
+
 const LOCAL: SignedInUser = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 

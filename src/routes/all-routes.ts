@@ -28,6 +28,7 @@ import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { LineageService } from '../services/lineage/lineage-service.ts'
 import type { QueryService } from '../services/query/query-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
+import type { SignInService } from '../services/identity/sign-in/sign-in-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
 import type { AccessService } from '../services/identity/access/access-service.ts'
 import { accessRoutes } from './identity/access-routes.ts'
@@ -54,6 +55,7 @@ import { operationRoutes } from './tables/operation-routes.ts'
 import { pipelineRoutes } from './pipelines/pipeline-routes.ts'
 import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
+import { signInRoutes } from './identity/sign-in-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
 import { lineageRoutes } from './tables/lineage-routes.ts'
@@ -77,6 +79,8 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly tokens: TokenService
   readonly access: AccessService
   readonly identity: IdentityService
+  /** Undefined: no identity provider is configured. */
+  readonly signIn: SignInService | undefined
   readonly auditLog: AuditLog
   readonly feed: EventFeed
   readonly alerts: AlertService
@@ -113,6 +117,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...authRoutes(deps),
     ...sessionRoutes(deps),
     ...accessRoutes(deps),
+    ...signInRoutes(deps),
     ...tableRoutes(deps),
     ...recoveryPointRoutes(deps),
     ...queryRoutes(deps),

@@ -30,6 +30,8 @@ export interface StateTables {
   readonly audit_head: AuditHeadTable
   readonly events: EventsTable
   readonly sessions: SessionsTable
+  readonly begun_sign_ins: BegunSignInsTable
+  readonly provider_sessions: ProviderSessionsTable
   readonly instances: InstancesTable
   readonly streaming_pipelines: StreamingPipelinesTable
   readonly pipeline_definitions: PipelineDefinitionsTable
@@ -201,6 +203,30 @@ export interface SessionsTable {
   last_used_at: string
   /** When the credential that opened the session expires, if it does. */
   expires_at: string | null
+  /** The user's groups; NULL when the sign-in has none. */
+  groups_json: string | null
+}
+
+/** A sign-in at the identity provider that a browser has begun. */
+export interface BegunSignInsTable {
+  state_sha256: string
+  /** SHA-256 of the browser's cookie, in hex. */
+  browser_sha256: string
+  redirect_uri: string
+  return_to: string
+  expires_at: string
+}
+
+/** How long an identity provider lets a session last. */
+export interface ProviderSessionsTable {
+  id_sha256: string
+  kind: 'browser' | 'command-line'
+  subject: string
+  provider_sid: string | null
+  sealed_refresh_token: string | null
+  refresh_at: string
+  access_ends_at: string
+  refreshing_until: string | null
 }
 
 /** The processes that have used this database. */

@@ -19,6 +19,7 @@ describe('the service’s settings', () => {
       engine: { memoryLimitBytes: 1e9, threads: undefined },
       demo: false,
       approvalsForbidSelf: false,
+      oidc: undefined,
       prices: { currency: 'USD', perGbMonth: undefined, perThousandRequests: undefined },
       openLineage: undefined,
     })
@@ -44,7 +45,9 @@ describe('the service’s settings', () => {
     })
     expect(config).toMatchObject({
       port: 0,
-      jwt: { issuer: 'https://issuer.example', audience: 'lockhouse', userClaim: 'sub', roleClaim: 'groups' },
+      jwt: { issuer: 'https://issuer.example', audience: 'lockhouse', roleClaim: 'groups' },
+      claims: { userClaim: 'sub', groupsClaim: 'groups', defaultRole: undefined },
+      oidc: undefined,
       allowedOrigins: ['https://a.example', 'http://b.example:8080'],
       configEnvAllow: ['S3_KEY', 'S3_SECRET'],
       engine: { memoryLimitBytes: 1.5 * 2 ** 30, threads: 4 },

@@ -14,6 +14,12 @@ export interface BodyFields {
   readonly listGrants: never
   readonly setGrants: never
   readonly explainAccess: never
+  readonly listSignInMethods: never
+  readonly beginSignIn: never
+  readonly completeSignIn: never
+  readonly beginDeviceSignIn: never
+  readonly completeDeviceSignIn: 'device_code'
+  readonly endSessionsAtProvider: never
   readonly listTables: never
   readonly registerTable: 'table' | 'metadata_location'
   readonly getTable: never
@@ -141,15 +147,21 @@ export interface AnswerFields {
   readonly getServiceHealth: 'status' | 'version' | 'uptime_s' | 'checks' | 'checks.state' | 'checks.catalog' | 'checks.engine' | 'checks.cluster' | 'demo' | 'problems' | 'problems[].check' | 'problems[].code' | 'problems[].detail'
   readonly getLiveness: 'status'
   readonly getReadiness: 'status' | 'version' | 'uptime_s' | 'checks' | 'checks.state' | 'checks.catalog' | 'checks.engine' | 'checks.cluster' | 'demo' | 'problems' | 'problems[].check' | 'problems[].code' | 'problems[].detail'
-  readonly whoAmI: 'user' | 'role' | 'via'
+  readonly whoAmI: 'user' | 'role' | 'via' | 'groups'
   readonly listTokens: '[].id' | '[].user' | '[].role' | '[].name' | '[].created_at' | '[].expires_at' | '[].revoked_at'
   readonly createToken: 'id' | 'user' | 'role' | 'name' | 'created_at' | 'expires_at' | 'token'
   readonly revokeToken: never
-  readonly openSession: 'user' | 'role' | 'via'
+  readonly openSession: 'user' | 'role' | 'via' | 'groups'
   readonly endSession: never
   readonly listGrants: '[].principal' | '[].role' | '[].tables' | '[].except' | '[].environments'
   readonly setGrants: '[].principal' | '[].role' | '[].tables' | '[].except' | '[].environments'
   readonly explainAccess: 'success' | 'table' | 'limited' | 'role' | 'grants' | 'grants[].principal' | 'grants[].role' | 'grants[].tables' | 'grants[].except' | 'grants[].environments'
+  readonly listSignInMethods: 'token' | 'provider'
+  readonly beginSignIn: never
+  readonly completeSignIn: never
+  readonly beginDeviceSignIn: 'device_code' | 'user_code' | 'verification_uri' | 'verification_uri_complete' | 'expires_in' | 'interval'
+  readonly completeDeviceSignIn: 'token' | 'user' | 'role'
+  readonly endSessionsAtProvider: never
   readonly listTables: 'success' | 'tables' | 'tables[].name' | 'tables[].namespace' | 'tables[].table' | 'next_page_token'
   readonly registerTable: 'success' | 'table' | 'location' | 'metadata_location' | 'format_version' | 'uuid' | 'current_snapshot_id' | 'refs' | 'refs[].name' | 'refs[].type' | 'refs[].snapshot_id' | 'refs[].min_snapshots_to_keep' | 'refs[].max_snapshot_age_ms' | 'refs[].max_ref_age_ms' | 'partition_spec' | 'partition_spec.spec_id' | 'partition_spec.fields' | 'partition_spec.fields[].field_id' | 'partition_spec.fields[].source_id' | 'partition_spec.fields[].name' | 'partition_spec.fields[].transform' | 'sort_order' | 'sort_order.order_id' | 'sort_order.fields' | 'sort_order.fields[].source_id' | 'sort_order.fields[].transform' | 'sort_order.fields[].direction' | 'sort_order.fields[].null_order' | 'properties' | 'last_updated_at'
   readonly getTable: 'success' | 'table' | 'location' | 'metadata_location' | 'format_version' | 'uuid' | 'current_snapshot_id' | 'refs' | 'refs[].name' | 'refs[].type' | 'refs[].snapshot_id' | 'refs[].min_snapshots_to_keep' | 'refs[].max_snapshot_age_ms' | 'refs[].max_ref_age_ms' | 'partition_spec' | 'partition_spec.spec_id' | 'partition_spec.fields' | 'partition_spec.fields[].field_id' | 'partition_spec.fields[].source_id' | 'partition_spec.fields[].name' | 'partition_spec.fields[].transform' | 'sort_order' | 'sort_order.order_id' | 'sort_order.fields' | 'sort_order.fields[].source_id' | 'sort_order.fields[].transform' | 'sort_order.fields[].direction' | 'sort_order.fields[].null_order' | 'properties' | 'last_updated_at'

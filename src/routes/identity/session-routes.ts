@@ -1,5 +1,5 @@
 import { serialize } from 'hono/utils/cookie'
-import { sessionCookie, sessionSecret } from '../../middleware/authenticate.ts'
+import { presentedSession, sessionCookie, sessionSecret } from '../../middleware/authenticate.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
 import { openSessionRequest, whoAmI } from '../../schemas/auth.ts'
 import { whoIs } from '../../services/identity/access/identity-with-access.ts'
@@ -22,11 +22,7 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
         { token: body.token, address: exchange.clientAddress },
         { requestId: exchange.requestId, ...(previous === undefined ? {} : { previous }) },
       )
-      return {
-        status: 201,
-        body: whoIs(opened.caller),
-        headers: setCookie(opened.secret, { secure: exchange.isSecure }),
-      }
+      return { status: 201, body: whoIs(opened.caller), headers: sessionHeaders(exchange, opened.secret) }
     }),
     route({
       method: 'delete',
@@ -37,9 +33,9 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       minRole: 'Auditor',
       responses: { 204: { description: 'Signed out' } },
     }).handle(async (input) => {
-      const secret = secretOf(input.exchange)
+      const secret = presentedSession(input.exchange)
       if (secret !== undefined) await identity.endSession(secret, requestContext(input))
-      return { status: 204, headers: setCookie('', { secure: input.exchange.isSecure, maxAge: 0 }) }
+      return { status: 204, headers: sessionHeaders(input.exchange, '') }
     }),
   ]
 }
@@ -48,8 +44,10 @@ function secretOf(exchange: Exchange): string | undefined {
   return sessionSecret(exchange.header('cookie'), exchange)
 }
 
-function setCookie(value: string, options: { secure: boolean; maxAge?: number }): Record<string, string> {
-  const name = sessionCookie({ isSecure: options.secure })
-  const cookie = serialize(name, value, { ...options, path: '/', httpOnly: true, sameSite: 'Strict' })
+/** The headers that store the secret of a session in the browser; an empty one deletes it. */
+export function sessionHeaders({ isSecure: secure }: Exchange, secret: string): Record<string, string> {
+  const age = secret === '' ? { maxAge: 0 } : {}
+  const name = sessionCookie({ isSecure: secure })
+  const cookie = serialize(name, secret, { secure, ...age, path: '/', httpOnly: true, sameSite: 'Strict' })
   return { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' }
 }

@@ -18,7 +18,7 @@ export interface ResponseSpec {
 }
 
 /** The success responses of a route by status. */
-export type Responses = Readonly<Partial<Record<101 | 200 | 201 | 202 | 204 | 503, ResponseSpec>>>
+export type Responses = Readonly<Partial<Record<101 | 200 | 201 | 202 | 204 | 303 | 503, ResponseSpec>>>
 
 /** JSON text of a value, made before. */
 export class JsonText<T> {
@@ -69,7 +69,7 @@ export function respond(exchange: Exchange, answer: AnyJson | Response): Respons
 }
 
 function toResponse(exchange: Exchange, { status, body, headers }: AnyJson): Response {
-  if (status === 204) return new Response(null, { status, headers: { ...headers } })
+  if (body === undefined) return new Response(null, { status: Number(status), headers: { ...headers } })
   const text = body instanceof JsonText ? body.text : JSON.stringify(body)
   return jsonResponse(exchange, text, { status: Number(status), headers })
 }

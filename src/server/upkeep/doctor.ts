@@ -10,11 +10,22 @@ import { countTables, readState, type StoresToCheck } from '../../context/check-
 import { checkDuckDbLoad } from '../../engines/duckdb/check-load.ts'
 import type { WorkerCommand } from '../../engines/duckdb/worker/worker-command.ts'
 import { errnoCode } from '../../iceberg/io/io-error.ts'
+import { providerKeysAddress } from '../../services/identity/key-set.ts'
 import { damageOf, inspect, NEWEST_SCHEMA } from './backup-files.ts'
 
 /** What one check found. */
 export interface Finding {
-  readonly check: 'settings' | 'folder' | 'disk' | 'keys' | 'state' | 'catalog' | 'engine' | 'clock' | 'port'
+  readonly check:
+    | 'settings'
+    | 'folder'
+    | 'disk'
+    | 'keys'
+    | 'state'
+    | 'catalog'
+    | 'engine'
+    | 'clock'
+    | 'port'
+    | 'sign-in'
   readonly status: 'ok' | 'warning' | 'failed'
   readonly detail: string
   /** What to do; null when there is nothing. */
@@ -33,8 +44,8 @@ const CLOCK_SKEW_MS = 2000
 const ENGINE_LIMIT_MS = 60_000
 
 /**
- * Checks the settings of an environment and what they need: folder, disk, keys, state, catalog, engine, clock, port. It
- * changes nothing but one file of its own, which it removes, and works beside a running service.
+ * Checks the settings of an environment and what they need: folder, disk, keys, state, catalog, engine, clock, port, and
+ * the identity provider when one is configured. It changes nothing but one file of its own, which it removes, and works beside a running service.
  */
 export async function diagnose({ env, workerCommand }: DoctorOptions): Promise<readonly Finding[]> {
   const config = settingsOf(env)
@@ -50,7 +61,26 @@ export async function diagnose({ env, workerCommand }: DoctorOptions): Promise<r
     await checkEngine(workerCommand),
     await checkClock(home),
     await checkPort(config),
+    ...(await checkSignIn(config)),
   ]
+}
+
+/** Whether the identity provider answers, and whether any user can get a role. */
+async function checkSignIn({ oidc, claims }: Config): Promise<readonly Finding[]> {
+  if (oidc === undefined) return []
+  if (claims.groupRoles.size === 0 && claims.defaultRole === undefined) {
+    return [
+      failed('sign-in', 'no group has a role, so nobody can sign in', 'set AUTH_GROUP_ROLES or AUTH_DEFAULT_ROLE'),
+    ]
+  }
+  try {
+    await providerKeysAddress(oidc.issuer)
+    return [ok('sign-in', `${oidc.issuer} answers`)]
+  } catch (error) {
+    return [
+      failed('sign-in', `${oidc.issuer}: ${textOf(error)}`, 'check AUTH_OIDC_ISSUER, the provider and the network'),
+    ]
+  }
 }
 
 function settingsOf(env: Env): Config | ConfigError {

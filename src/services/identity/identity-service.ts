@@ -15,6 +15,8 @@ export interface IdentityServiceDeps {
   readonly sessions: SessionService
   /** Undefined when no issuer is configured; then no JWT is valid. */
   readonly jwt: JwtVerifier | undefined
+  /** Revokes what an identity provider granted to a session, after its end; undefined: there is nothing to revoke. */
+  readonly revocation: (idSha256: string) => Promise<(() => Promise<void>) | undefined>
   readonly limiter: FailedLoginLimiter
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
@@ -73,6 +75,12 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
     checkSession: (secret) => sessions.check(secret),
     async openSession(credential, { requestId, previous }) {
       const grant = await grantOf(deps, credential)
+      if (grant.isSession === true) {
+        throw new DomainError(
+          'FORBIDDEN',
+          'the session of a command line opens no other session: sign in with the browser',
+        )
+      }
       const caller: SignedInUser = { ...grant.caller, via: 'session' }
       const secret = await inTransaction(async (tx) => {
         if (previous !== undefined) await sessions.end(tx, previous)
@@ -84,15 +92,22 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
       return { caller, secret }
     },
     async endSession(secret, { caller, requestId }) {
+      const revoke = await deps.revocation(sha256Hex(secret))
       await inTransaction(async (tx) => {
         if (!(await sessions.end(tx, secret))) return
         await audit.record(tx, { caller, requestId, action: 'session.end', objectType: 'session' })
       })
+      void revoke?.() // a slow provider must not keep a user from signing out
     },
   }
 }
 
-async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential): Promise<SessionGrant> {
+interface Grant extends SessionGrant {
+  /** Whether the credential is itself a session. */
+  readonly isSession?: true
+}
+
+async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential): Promise<Grant> {
   if (token.length > MAX_TOKEN_LENGTH) throw new DomainError('UNAUTHENTICATED', 'the credential is too long')
   const tokenSha256 = sha256Hex(token)
   const attempt = { client: address === undefined ? undefined : clientKey(address), token, tokenSha256 }
@@ -115,12 +130,10 @@ function refuseUntil(wait: number): void {
   throw new DomainError('RATE_LIMITED', `too many invalid credentials: wait ${wait} s`, { retryAfterS: wait })
 }
 
-async function lookUp(
-  deps: IdentityServiceDeps,
-  token: string,
-  tokenSha256: string,
-): Promise<SessionGrant | undefined> {
+async function lookUp(deps: IdentityServiceDeps, token: string, tokenSha256: string): Promise<Grant | undefined> {
   const caller = await deps.tokens.checkHash(tokenSha256)
   if (caller) return { caller, tokenSha256 }
+  const signedIn = await deps.sessions.checkCommandLine(token)
+  if (signedIn) return { caller: signedIn, isSession: true }
   return deps.jwt?.(token)
 }

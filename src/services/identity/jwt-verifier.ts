@@ -1,12 +1,12 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import { DomainError } from '../../domain/errors.ts'
-import { type Role, ROLES, type SignedInUser } from '../../domain/roles.ts'
+import { type ClaimRules, ROLES, type SignedInUser } from '../../domain/roles.ts'
+import { claimOf, highestRole, isUserName, memberOfGroups } from './claims.ts'
 
 export interface JwtOptions {
   readonly issuer: string
   readonly audience: string
-  /** The claim with the user name. */
-  readonly userClaim: string
+  readonly claims: ClaimRules
   /** The claim with the role, or a list of roles; dots address nested objects (`realm_access.roles`). */
   readonly roleClaim: string
 }
@@ -21,8 +21,10 @@ export interface JwtCaller {
 /** The caller of a JWT; undefined when it is invalid. Throws `FORBIDDEN` when it is valid but grants no role here. */
 export type JwtVerifier = (token: string) => Promise<JwtCaller | undefined>
 
-const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
-const CLOCK_TOLERANCE_S = 10
+/** Signature algorithms of an identity provider that are accepted. */
+export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
+/** By how many seconds the provider's clock may differ. */
+export const CLOCK_TOLERANCE_S = 10
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'])
 /** Claims that only an ID token has; it tells a client who signed in and grants no access (OIDC Core, section 2). */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash']
@@ -42,11 +44,13 @@ export function createJwtVerifier(deps: JwtVerifierDeps): JwtVerifier {
   return async (token) => {
     if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) || repeatsMembers(token)) return undefined
     const payload = await verify(deps, token)
-    const user = payload && claim(payload, deps.userClaim)
+    const user = payload && claimOf(payload, deps.claims.userClaim)
     if (!payload || payload.exp === undefined || typeof user !== 'string' || !isUserName(user)) return undefined
-    const role = highestRole(claim(payload, deps.roleClaim))
+    const { groups, role: groupRole } = memberOfGroups(payload, deps.claims)
+    const role = highestRole([claimOf(payload, deps.roleClaim), groupRole])
     if (!role) throw new DomainError('FORBIDDEN', `the token of ${user} names none of the roles ${ROLES.join(', ')}`)
-    return { caller: { user, role, via: 'jwt' }, expiresAt: new Date(payload.exp * 1000).toISOString() }
+    const caller: SignedInUser = { user, role, via: 'jwt', ...(groups && { groups }) }
+    return { caller, expiresAt: new Date(payload.exp * 1000).toISOString() }
   }
 }
 
@@ -108,25 +112,4 @@ function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const own = Array.isArray(value) ? 0 : Object.keys(value).length
   return own + Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 0)
-}
-
-function isUserName(user: string): boolean {
-  return user.isWellFormed() && /^[^\p{Cc}\u2028\u2029]{1,200}$/u.test(user)
-}
-
-function claim(payload: JWTPayload, name: string): unknown {
-  if (Object.hasOwn(payload, name)) return payload[name]
-  let value: unknown = payload
-  for (const part of name.split('.')) value = memberOf(value, part)
-  return value
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return new Map(Object.entries(value)).get(name)
-}
-
-function highestRole(value: unknown): Role | undefined {
-  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return ROLES.findLast((role) => names.includes(role))
 }

@@ -90,13 +90,13 @@ function usable(keys: Keys | undefined, nowMs: number): Keys {
 }
 
 async function fetchKeys({ issuer, jwksUrl }: KeySetOptions): Promise<JSONWebKeySet> {
-  const document = await fetchJson(jwksUrl ?? (await discover(issuer)))
+  const document = await fetchJson(jwksUrl ?? (await providerKeysAddress(issuer)))
   if (isKeySet(document)) return document
   throw new Error('not a JSON Web Key Set')
 }
 
-/** OpenID Connect Discovery 1.0, section 4. */
-async function discover(issuer: string): Promise<string> {
+/** The address of an issuer's keys (OpenID Connect Discovery 1.0, section 4). Throws when the issuer does not answer. */
+export async function providerKeysAddress(issuer: string): Promise<string> {
   const document = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
   if (typeof document !== 'object' || document === null) throw new Error('the discovery document is not an object')
   if (!('issuer' in document) || document.issuer !== issuer)

@@ -21,7 +21,8 @@ export async function fetchJson(url: string): Promise<unknown> {
   return JSON.parse(await readText(response.body))
 }
 
-async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
+/** The text of a body of at most 512 KiB. Throws when it is longer, or not UTF-8. */
+export async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
   let size = 0

@@ -25,6 +25,7 @@ import { equalityDeletes } from './0024-equality-deletes.ts'
 import { otherDeliveries } from './alerts/0026-other-deliveries.ts'
 import { approvalRules } from './lifecycle/0025-approval-rules.ts'
 import { managed } from './lifecycle/0027-managed.ts'
+import { signIn } from './identity/0028-sign-in.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -56,4 +57,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [25, approvalRules],
   [26, otherDeliveries],
   [27, managed],
+  [28, signIn],
 ])

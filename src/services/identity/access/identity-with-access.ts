@@ -3,8 +3,8 @@ import type { IdentityService } from '../identity-service.ts'
 import type { AccessService } from './access-service.ts'
 
 /** The user as the API returns it. */
-export function whoIs({ user, role, via }: SignedInUser): Pick<SignedInUser, 'user' | 'role' | 'via'> {
-  return { user, role, via }
+export function whoIs({ user, role, via, groups }: SignedInUser): Omit<SignedInUser, 'access'> {
+  return { user, role, via, ...(groups === undefined ? {} : { groups }) }
 }
 
 /** Identity whose callers have their access to tables: the one place where callers get it, whatever their credential. */

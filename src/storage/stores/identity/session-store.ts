@@ -1,14 +1,18 @@
 import type { Kysely, Selectable } from 'kysely'
 
-import { decodeOptional } from '../nullable.ts'
-import type { SessionsTable, StateTables } from '../schema.ts'
+import { fromColumn, toColumn } from '../../json-column.ts'
+import { decodeOptional } from '../../nullable.ts'
+import type { ProviderSessionsTable, SessionsTable, StateTables } from '../../schema.ts'
 
 /** A browser session, without its secret. */
 export interface SessionRecord {
   readonly user: string
   readonly role: string
+  readonly groups?: readonly string[]
   /** Hash of the Lockhouse token that opened the session. */
   readonly tokenSha256?: string
+  /** Of an identity provider, which decides how long it lasts: where it is used. */
+  readonly provider?: ProviderSessionsTable['kind']
   readonly createdAt: string
   readonly lastUsedAt: string
   readonly expiresAt?: string
@@ -32,7 +36,13 @@ export function createSessionStore(db: Kysely<StateTables>): SessionStore {
       await db.insertInto('sessions').values(toRow(session)).execute()
     },
     async find(idSha256) {
-      const row = await db.selectFrom('sessions').selectAll().where('id_sha256', '=', idSha256).executeTakeFirst()
+      const row = await db
+        .selectFrom('sessions')
+        .leftJoin('provider_sessions', 'provider_sessions.id_sha256', 'sessions.id_sha256')
+        .selectAll('sessions')
+        .select('provider_sessions.kind as provider')
+        .where('sessions.id_sha256', '=', idSha256)
+        .executeTakeFirst()
       return row && fromRow(row)
     },
     async touch(idSha256, lastUsedAt) {
@@ -58,15 +68,23 @@ function toRow(session: SessionRecord & { readonly idSha256: string }): Sessions
     created_at: session.createdAt,
     last_used_at: session.lastUsedAt,
     expires_at: session.expiresAt ?? null,
+    groups_json: toColumn(session.groups),
   }
 }
 
-function fromRow(row: Selectable<SessionsTable>): SessionRecord {
+type SessionRow = Selectable<SessionsTable> & { readonly provider: SessionRecord['provider'] | null }
+
+function fromRow(row: SessionRow): SessionRecord {
   return {
     user: row.user_id,
     role: row.role,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
-    ...decodeOptional({ tokenSha256: row.token_sha256, expiresAt: row.expires_at }),
+    ...decodeOptional({
+      tokenSha256: row.token_sha256,
+      expiresAt: row.expires_at,
+      groups: fromColumn<string[]>(row.groups_json),
+      provider: row.provider,
+    }),
   }
 }
