@@ -41,9 +41,14 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** The address of a service as paths follow it: with the path below which a proxy or BASE_PATH serves. */
+export function baseAddress(server: string): string {
+  return server.replace(/\/+$/, '')
+}
+
 /** An {@link ApiClient} over `fetch`. */
 export function createApiClient({ server, token, fetch: send = fetch }: ApiClientOptions): ApiClient {
-  const base = server.replace(/\/+$/, '') // with the path below which a proxy or BASE_PATH serves
+  const base = baseAddress(server)
   const request = async (method: Method, path: string, { query, body, headers }: SendOptions): Promise<Response> => {
     const request = new Request(new URL(base + path + searchText(query)).href, {
       method,
@@ -143,7 +148,10 @@ interface Problem {
 
 async function problemOf(response: Response, token: string | undefined): Promise<CommandError> {
   if (response.status === 401 && token === undefined) {
-    return new CommandError('set LOCKHOUSE_TOKEN, or use --token-file', 'UNAUTHENTICATED')
+    return new CommandError(
+      'set LOCKHOUSE_TOKEN, use --token-file, or sign in with "lockhouse login"',
+      'UNAUTHENTICATED',
+    )
   }
   const { code, detail, errors = [] } = (await response.json().catch(() => ({}))) as Problem
   const summary = detail ?? response.statusText

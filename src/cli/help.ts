@@ -6,7 +6,10 @@ import { widest } from './text.ts'
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   server: { value: 'URL', help: 'the service; default LOCKHOUSE_SERVER, or http://127.0.0.1:3000' },
-  'token-file': { value: 'FILE', help: 'reads the token from a file; default: the variable LOCKHOUSE_TOKEN' },
+  'token-file': {
+    value: 'FILE',
+    help: 'reads the token from a file; default: the variable LOCKHOUSE_TOKEN, then the session of login',
+  },
   help: { help: 'shows this text' },
 }
 

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Env, readEnv } from '../config/env.ts'
 import type { OpenBundle } from '../server/start-service.ts'
-import { createApiClient } from './api-client.ts'
+import { baseAddress, createApiClient } from './api-client.ts'
 import type { Call, Command } from './command.ts'
 import { commandGroups, COMMANDS } from './commands/all-commands.ts'
 import { withCatalog } from './direct.ts'
 import { CommandError, requireNone, UsageError } from './errors.ts'
 import { helpText, optionsOf, overview } from './help.ts'
+import { storedToken } from './api/stored-session.ts'
 import { processTerminal } from './terminal.ts'
 import { listText } from './text.ts'
 
@@ -106,7 +107,7 @@ function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' |
   if (!/^https?:/.test(protocol)) throw new UsageError('--server must be an http or https address')
   if (username + password !== '') throw new UsageError('--server must have no user and no password')
   return {
-    api: createApiClient({ server, token: tokenOf(text('token-file'), env) }),
+    api: createApiClient({ server, token: tokenOf(text('token-file'), env, server) }),
     terminal: processTerminal(),
     env,
     names,
@@ -122,8 +123,9 @@ function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' |
 }
 
 /** Never an argument: other users of the machine can read those. */
-function tokenOf(file: string | undefined, env: Env): string | undefined {
-  const token = file === undefined ? env['LOCKHOUSE_TOKEN'] : tokenIn(file)
+function tokenOf(file: string | undefined, env: Env, server: string): string | undefined {
+  const given = file === undefined ? env['LOCKHOUSE_TOKEN'] : tokenIn(file)
+  const token = given ?? storedToken(env, baseAddress(server))
   if (token === undefined || TOKEN.test(token)) return token
   // The message never has the value, which may be a secret with a typing error.
   throw new CommandError(`${file ?? 'LOCKHOUSE_TOKEN'} is not one token: a token is one word of ASCII characters`)

@@ -256,7 +256,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     const anonymous = await run(['tables'], { LOCKHOUSE_TOKEN: '' })
     expect(anonymous).toMatchObject({
       code: 1,
-      err: 'lockhouse: UNAUTHENTICATED: set LOCKHOUSE_TOKEN, or use --token-file\n',
+      err: 'lockhouse: UNAUTHENTICATED: set LOCKHOUSE_TOKEN, use --token-file, or sign in with "lockhouse login"\n',
     })
     const file = join(folder, 'token')
     await writeFile(file, `${ADMIN_TOKEN}\n`)

@@ -12,7 +12,10 @@ import { PATH_VALUES } from '../contract/route-probes.ts'
 /** Paths of routes without a command, and why. A new route needs a command, or a line here. */
 const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   '/api/health/ready': 'load balancers ask; people use `lockhouse status`',
-  '/api/auth/session': 'browsers sign in; the command line sends its token with each request',
+  '/api/auth/methods': 'the sign-in page asks',
+  '/api/auth/login': 'browsers sign in; `lockhouse login` uses the device flow',
+  '/api/auth/callback': 'the identity provider sends browsers there',
+  '/api/auth/backchannel-logout': 'the identity provider reports logouts there',
   '/api/notifications/pending-approvals': '`lockhouse approvals --status pending` shows the same requests',
   '/metrics': 'Prometheus reads them',
   '/api/openapi.json': 'programs read it',

@@ -8,6 +8,7 @@ import { deploymentCommands } from './deployments.ts'
 import { doctor } from './doctor.ts'
 import { fileCommands } from './files.ts'
 import { grantCommands } from './grants.ts'
+import { login, logout } from './login.ts'
 import { logCommands } from './logs.ts'
 import { operationCommands } from './operate.ts'
 import { ledgerCommands } from './operations.ts'
@@ -40,6 +41,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...serviceCommands,
   ...tokenCommands,
   ...grantCommands,
+  login,
+  logout,
   backup,
   restore,
   doctor,
