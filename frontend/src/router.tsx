@@ -45,12 +45,15 @@ const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Pal
 
 rootRoute.update({ component: () => <AppLayout entries={NAV} palette={Palette} /> })
 
+/** Why the sign-in page is shown: what ended, or why a sign-in at the identity provider failed. */
+const SIGN_IN_REASONS = ['ended', 'link', 'expired', 'denied', 'invalid', 'no-role', 'unavailable'] as const
+
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
   validateSearch: (search: Record<string, unknown>) => ({
     next: typeof search['next'] === 'string' ? search['next'] : undefined,
-    why: search['why'] === 'ended' || search['why'] === 'link' ? search['why'] : undefined,
+    why: SIGN_IN_REASONS.find((reason) => reason === search['why']),
   }),
   component: lazyRouteComponent(() => import('./layout/sign-in-page.tsx'), 'SignInPage'),
 })

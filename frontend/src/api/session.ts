@@ -4,7 +4,8 @@ import { ApiError } from './api-error.ts'
 import { api } from './client.ts'
 import { queryClient } from './query-client.ts'
 import { RECENT_QUERIES } from './stored-keys.ts'
-import type { Role, WhoAmI } from './types.ts'
+import { serviceAddress } from '../base-path.ts'
+import type { Role, SignInMethods, WhoAmI } from './types.ts'
 
 /** The signed-in user; fails with 401 when no user is signed in. */
 export const meQuery = queryOptions({
@@ -12,6 +13,18 @@ export const meQuery = queryOptions({
   queryFn: ({ signal }) => api.get<WhoAmI>('/api/auth/me', { signal }),
   staleTime: 5 * 60_000,
 })
+
+/** How users may sign in here. */
+export const signInMethodsQuery = queryOptions({
+  queryKey: ['sign-in-methods'],
+  queryFn: ({ signal }) => api.get<SignInMethods>('/api/auth/methods', { signal }),
+  staleTime: Infinity,
+})
+
+/** The address that begins a sign-in at the identity provider and comes back to a path of the page. */
+export function providerAddress(path: string): string {
+  return serviceAddress(`/api/auth/login?${new URLSearchParams({ return_to: path }).toString()}`)
+}
 
 /** The caller, while the session lasts. */
 export function useMe(): WhoAmI | undefined {

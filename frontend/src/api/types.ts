@@ -32,6 +32,7 @@ export type { Role } from '../../../src/domain/roles.ts'
 
 export type Problem = z.infer<typeof common.problem>
 export type WhoAmI = z.infer<typeof auth.whoAmI>
+export type SignInMethods = z.infer<typeof auth.signInMethods>
 export type CreateTokenRequest = z.infer<typeof auth.createTokenRequest>
 export type CreatedToken = z.infer<typeof auth.createdToken>
 export type TokenList = z.infer<typeof auth.tokenList>

@@ -1,9 +1,10 @@
-import { Button, PasswordInput, Title } from '@mantine/core'
+import { Button, Divider, PasswordInput, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
-import { signIn } from '../api/session.ts'
+import { providerAddress, signIn, signInMethodsQuery } from '../api/session.ts'
 import { useAction } from '../api/use-action.ts'
 import { LogoMark } from '../components/logo.tsx'
 import { Notice } from '../components/status/notice.tsx'
@@ -20,6 +21,7 @@ const page = getRouteApi('/sign-in')
 export function SignInPage() {
   const { next, why } = page.useSearch()
   const router = useRouter()
+  const hasProvider = useQuery(signInMethodsQuery).data?.provider === true
   const [token, setToken] = useState('')
   const [missing, setMissing] = useState(false)
   const enter = useAction({
@@ -42,9 +44,15 @@ export function SignInPage() {
           <LogoMark size={32} />
           <Title order={1}>{common.product}</Title>
         </div>
-        <p className={classes.intro}>{words.intro}</p>
-        {why !== undefined && !enter.isError && (
-          <Notice tone="info">{why === 'link' ? words.linkRefused : words.ended}</Notice>
+        <p className={classes.intro}>{hasProvider ? words.introProvider : words.intro}</p>
+        {why !== undefined && !enter.isError && <Notice tone="info">{words.why[why]}</Notice>}
+        {hasProvider && (
+          <>
+            <Button component="a" href={providerAddress(innerPath(next))} size="sm" data-autofocus>
+              {words.provider}
+            </Button>
+            <Divider label={words.or} />
+          </>
         )}
         <PasswordInput
           size="sm"
@@ -55,9 +63,9 @@ export function SignInPage() {
           error={missing ? words.empty : enter.isError && refusal(enter.error)}
           autoComplete="current-password"
           spellCheck={false}
-          data-autofocus
+          data-autofocus={hasProvider ? undefined : true}
         />
-        <Button type="submit" size="sm" loading={enter.isPending}>
+        <Button type="submit" size="sm" variant={hasProvider ? 'default' : 'filled'} loading={enter.isPending}>
           {words.submit}
         </Button>
       </form>
