@@ -44,6 +44,7 @@ const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['lockhouse expire demo.events --retain-last 5', /add --yes: nobody can be asked here/],
   ['lockhouse rollback demo.events 3051729675574597004', /snapshot 3051729675574597004/i],
   ['lockhouse rollback demo.events --to', /to_timestamp is before all known states of the table/],
+  ['lockhouse login', /sign-in at an identity provider is not configured/],
   ['lockhouse notebook', /notebooks need a Kubernetes cluster; none is configured/],
   ['lockhouse alerts test failures', /the test was not delivered/],
   ['lockhouse tables register sales.orders', /NO_SUCH_NAMESPACE/],
