@@ -102,6 +102,19 @@ describe('the service’s settings', () => {
     // secrets are not shown
     [{ LOCKHOUSE_ADMIN_TOKEN: 'short' }, 'LOCKHOUSE_ADMIN_TOKEN must be 16 to 512 printable characters without spaces'],
     [{ AUDIT_KEY: 'short' }, 'AUDIT_KEY must have at least 32 characters'],
+    [
+      { AUTH_GROUP_ROLES: 'lake-admins' },
+      'AUTH_GROUP_ROLES must be group:role entries with roles of Auditor, DataEngineer, LeadDataEngineer, not "lake-admins"',
+    ],
+    [
+      { AUTH_DEFAULT_ROLE: 'Admin' },
+      'AUTH_DEFAULT_ROLE must be one of Auditor, DataEngineer, LeadDataEngineer, not "Admin"',
+    ],
+    [{ AUTH_OIDC_CLIENT_ID: 'x' }, 'AUTH_OIDC_CLIENT_ID needs AUTH_OIDC_ISSUER'],
+    [
+      { AUTH_OIDC_ISSUER: 'https://sso.example', AUTH_OIDC_CLIENT_ID: 'x' },
+      'AUTH_OIDC_ISSUER needs AUTH_OIDC_CLIENT_SECRET: register the service as a confidential client of the provider',
+    ],
     [{ DATABASE_URL: 'mysql://u:p@h/d' }, 'DATABASE_URL must be postgres://user:password@host:port/database'],
   ])('stop the start with one line: %j', (env, message) => {
     const error = caught(() => parseConfig(env))

@@ -31,7 +31,8 @@ async function signIn({ api, terminal, env }: Call): Promise<void> {
   if (!isPrivate(api.server)) throw new CommandError(`${api.server} is not encrypted: a token must not be sent there`)
   const begun = (await api.send('POST', endpointOf('beginDeviceSignIn').path)).body as z.infer<typeof deviceCode>
   const { verification_uri: page, verification_uri_complete: link = page, user_code: code } = begun
-  terminal.note(plainText(`Open ${link}\nand confirm the code ${code}`))
+  terminal.note(plainText(`Open ${link}`))
+  terminal.note(plainText(`and confirm the code ${code}`))
   const endMs = terminal.nowMs() + begun.expires_in * 1000
   let intervalS = Math.max(1, begun.interval)
   while (terminal.nowMs() < endMs) {

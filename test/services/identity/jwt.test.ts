@@ -14,7 +14,12 @@ beforeAll(async () => {
   issuer = await startFakeIssuer()
   issuer.keys = [await issuer.newKey('ec', 'ES256'), await issuer.newKey('rsa')]
   service = await startTestService({
-    env: { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: AUDIENCE, AUTH_ROLE_CLAIM: 'realm_access.roles' },
+    env: {
+      AUTH_JWT_ISSUER: issuer.url,
+      AUTH_JWT_AUDIENCE: AUDIENCE,
+      AUTH_ROLE_CLAIM: 'realm_access.roles',
+      AUTH_GROUP_ROLES: 'engineers:DataEngineer, lake:x:Auditor',
+    },
     overrides: { now: () => new Date(clockMs ?? Date.now()) },
   })
 })
@@ -56,6 +61,17 @@ describe('a valid JWT', () => {
       clockMs = undefined
     },
   )
+
+  it.each([
+    [{ groups: ['engineers', 'x', 'engineers', 3] }, 'DataEngineer', ['engineers', 'x']],
+    [{ groups: 'lake:x' }, 'Auditor', ['lake:x']],
+    [{ groups: ['engineers'], realm_access: { roles: ['Auditor'] } }, 'DataEngineer', ['engineers']],
+    [{ groups: ['lake:x'], ...LEAD }, 'LeadDataEngineer', ['lake:x']],
+    [{ groups: [], ...LEAD }, 'LeadDataEngineer', []],
+  ])('with %j has the highest role of its groups and its roles', async (claims, role, groups) => {
+    const { body } = await me(await issuer.token({ role: undefined, ...claims }))
+    expect(body).toEqual({ user: 'ada', role, via: 'jwt', groups })
+  })
 
   it('without a known role returns 403', async () => {
     expect((await me(await issuer.token({ realm_access: { roles: ['admin'] } }))).status).toBe(403)

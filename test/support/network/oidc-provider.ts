@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
-import Provider, { type Configuration } from 'oidc-provider'
+import { type Configuration, Provider } from 'oidc-provider'
 
 /** How the provider answers. */
 export type ProviderMood = 'well' | 'down' | 'slow' | 'error'
@@ -171,8 +171,7 @@ function configuration({ jwk, client, lifetimeS, people }: Parts): Configuration
         backchannel_logout_session_required: true,
       },
     ],
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of the two libraries differ
-    jwks: { keys: [jwk] } as unknown as NonNullable<Configuration['jwks']>,
+    jwks: { keys: [jwk] },
     cookies: { keys: ['a key for the cookies of tests'] },
     features: {
       devInteractions: { enabled: false },

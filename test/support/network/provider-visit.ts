@@ -9,9 +9,12 @@ export interface ProviderVisit {
 /** Starts with an empty cookie jar. */
 export function visitProvider(issuer: string): ProviderVisit {
   const jar = new Map<string, string>()
-  const request = async (address: string, init: RequestInit): Promise<{ left?: string; page?: string }> => {
+  const request = async (
+    address: string,
+    init: Omit<RequestInit, 'headers'>,
+  ): Promise<{ left?: string; page?: string }> => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(address, { ...init, redirect: 'manual', headers: { ...init.headers, Cookie: cookie } })
+    const response = await fetch(address, { ...init, redirect: 'manual', headers: { Cookie: cookie } })
     for (const set of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
       if (value === '') jar.delete(name)

@@ -1,4 +1,5 @@
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
+import type * as openid from 'openid-client'
 import type { Configuration, TokenEndpointResponse } from 'openid-client'
 import type { Logger } from '../../logger.ts'
 import { claimOf, type Claims } from '../claims.ts'
@@ -67,7 +68,7 @@ export interface OidcClient {
   revoke(refreshToken: string): Promise<void>
 }
 
-type Library = typeof import('openid-client')
+type Library = typeof openid
 
 /** The library with the provider's metadata, and its public keys. */
 interface Provider {
@@ -162,9 +163,9 @@ async function discover({ issuer, clientId, clientSecret, now, log }: OidcOption
     new URL(issuer),
     clientId,
     { [library.clockTolerance]: CLOCK_TOLERANCE_S },
-    (as, client, body, headers) => {
-      const methods = as.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-      return (methods.includes('client_secret_basic') ? basic : post)(as, client, body, headers)
+    (...request) => {
+      const methods = request[0].token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+      return (methods.includes('client_secret_basic') ? basic : post)(...request)
     },
     // http only for loopback: `limitedFetch` refuses every other address
     { [library.customFetch]: limitedFetch, execute: [library.allowInsecureRequests] },
@@ -212,12 +213,7 @@ async function grantOf(provider: Provider, options: OidcOptions, granted: Grante
   if (idClaims.sub !== undefined && idClaims.sub !== subject) {
     throw new SignInError('ended', 'the provider answered for another user')
   }
-  const isComplete =
-    tokens.id_token !== undefined && options.wantedClaims.every((name) => claimOf(idClaims, name) !== undefined)
-  const info = isComplete ? {} : await userInfo(provider, tokens.access_token, subject)
-  if (tokens.id_token === undefined && info === undefined) {
-    throw new SignInError('ended', 'the provider sent neither an ID token nor user information')
-  }
+  const info = await missingClaims(provider, options, { tokens, idClaims, subject })
   const lifetimeS = Math.min(MAX_LIFETIME_S, tokens.expires_in ?? DEFAULT_LIFETIME_S)
   return {
     subject,
@@ -226,6 +222,26 @@ async function grantOf(provider: Provider, options: OidcOptions, granted: Grante
     refreshToken: tokens.refresh_token ?? granted.refreshToken,
     lifetimeMs: lifetimeS * 1000,
   }
+}
+
+interface IdentifiedTokens extends Pick<Granted, 'tokens'> {
+  readonly idClaims: JWTPayload
+  readonly subject: string
+}
+
+/** The user information, if the ID token lacks a wanted claim. */
+async function missingClaims(
+  provider: Provider,
+  { wantedClaims }: OidcOptions,
+  { tokens, idClaims, subject }: IdentifiedTokens,
+): Promise<Claims> {
+  const hasIdToken = tokens.id_token !== undefined
+  if (hasIdToken && wantedClaims.every((name) => claimOf(idClaims, name) !== undefined)) return {}
+  const info = await userInfo(provider, tokens.access_token, subject)
+  if (info === undefined && !hasIdToken) {
+    throw new SignInError('ended', 'the provider sent neither an ID token nor user information')
+  }
+  return info ?? {}
 }
 
 async function verified(
