@@ -1,7 +1,7 @@
 // Pipelines that follow changes, compared with Spark local[2] in the same run: batches of changes that are merged by key into a large
 // table (MERGE INTO of the same rows, merge-on-read), the changes of a copy-on-write table (create_changelog_view of the same range),
-// and many small batches in a row. `npm run bench -- changes [merge] [read] [small]`; without names, all of them. The figures of
-// RESULTS.md are of BENCH_CHANGE_ROWS=20000000; the default is for development.
+// and many small batches in a row. `npm run bench -- changes [merge] [read] [small]`; without names, all of them. The
+// default size is for development; BENCH_CHANGE_ROWS=20000000 is the size of the goals.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { currentSnapshot } from '../src/iceberg/metadata/metadata.ts'
 import { PYTHON, SPARK_JAR } from '../test/interop/harness/environment.ts'

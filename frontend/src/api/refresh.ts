@@ -11,6 +11,7 @@ const AREAS = {
   definitions: ['version', 'diff'],
   deployments: ['plan'],
   environments: [],
+  grants: [],
   'health-index': [],
   notebook: [],
   operations: [],

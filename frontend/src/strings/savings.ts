@@ -36,7 +36,7 @@ export const savings = {
     moreRequests: 'more in one full scan of each table',
     held: (bytes: string) => `${bytes} still in quarantine`,
     added: 'until the replaced files expire',
-    failed: (count: number) => `${formatPlural(count, 'failed or cancelled', 'failed or cancelled')}`,
+    failed: (count: number) => formatPlural(count, 'failed or cancelled', 'failed or cancelled'),
   },
   change: (before: string, after: string) => `${before} → ${after}`,
   undone: (count: number) =>
@@ -54,8 +54,11 @@ export const savings = {
       runs: 'Operations',
     },
     by: { policy: 'Policies', person: 'People' },
-    summary: (metric: string, days: string, policies: string, people: string) =>
-      `${metric} by day, ${days}: policies ${policies}, people ${people}. The list below has each day.`,
+    summary: (
+      metric: string,
+      days: string,
+      { policies, people }: { readonly policies: string; readonly people: string },
+    ) => `${metric} by day, ${days}: policies ${policies}, people ${people}. The list below has each day.`,
     part: (date: string, by: string, value: string) => `${date}, ${by}: ${value}`,
   },
   estimates: {

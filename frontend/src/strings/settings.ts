@@ -157,7 +157,7 @@ export const grantStrings = {
   remove: 'Remove',
   removeLabel: (principal: string) => `Remove the grant of ${principal}`,
   removeTitle: (principal: string) => `Remove the grant of ${principal}?`,
-  removeOne: 'Tables that no other grant matches do not exist for them any more.',
+  removeOne: 'The user or group loses the tables that no other grant matches.',
   removeLast: 'This is the last grant. Every user sees every table again.',
   saved: 'Grants saved',
   empty: { title: 'No grants', text: 'Every user sees every table, with the role of the user.' },

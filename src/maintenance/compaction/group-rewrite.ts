@@ -114,7 +114,11 @@ async function makeGroup(run: GroupRun, group: CompactionGroup): Promise<Rewritt
   const output = outputSpec(run, group)
   const copy = await copyGroup({ engine, table, group, output, options, measured }, runOptions(run, group))
   if (copy.kind === 'copied') return prove(run, group, { result: copy.result, isCopied: true })
-  if (options.method === 'copy') return { group, error: new IcebergError('UNSUPPORTED', `not copied: ${copy.reason}`) }
+  const reason = group.noRewriteReason && bothReasons(group.noRewriteReason, copy.reason)
+  if (options.method === 'copy') {
+    return { group, error: new IcebergError('UNSUPPORTED', reason ?? `not copied: ${copy.reason}`) }
+  }
+  if (reason !== undefined) throw new IcebergError('UNSUPPORTED', `${reason}; nothing was changed`)
   return prove(run, group, { result: await rewriteRows(run, group, output), isCopied: false })
 }
 

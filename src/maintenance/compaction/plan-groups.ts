@@ -65,7 +65,9 @@ export class GroupPlanner<T> {
     this.#rules = rules
     this.#filesLeft = rules.options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
     const { isEmbedded, metadata } = rules
-    this.#noRewriteReason = isEmbedded ? unwritableReason(currentSchema(metadata).fields, metadata.properties) : undefined
+    this.#noRewriteReason = isEmbedded
+      ? unwritableReason(currentSchema(metadata).fields, metadata.properties)
+      : undefined
   }
 
   /** Selects files of a pool. Errors as of `planCompaction`. */

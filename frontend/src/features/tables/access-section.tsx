@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { AccessAnswer } from '../../api/types.ts'
+import { useAction } from '../../api/use-action.ts'
 import { errorText } from '../../components/status/states.tsx'
 import { roleName } from '../../strings/everywhere/shell.ts'
 import { access as words } from '../../strings/tables.ts'
@@ -11,7 +11,7 @@ import { explainAccess } from '../settings/grants/api.ts'
 /** Answers leads which grants give a user or group a role on a table. */
 export function AccessSection({ table }: { readonly table: string }) {
   const [principal, setPrincipal] = useState('')
-  const explain = useMutation({ mutationFn: (name: string) => explainAccess(table, name) })
+  const explain = useAction({ send: (name: string) => explainAccess(table, name) })
   if (!useCan('LeadDataEngineer')) return null
   const submit = (event: FormEvent): void => {
     event.preventDefault()

@@ -44,12 +44,10 @@ export function SavingsChart({ report }: { readonly report: SavingsReport }) {
       }),
     }))
   }, [report, valueOf, format])
-  const summary = words.summary(
-    words.metrics[name],
-    formatPlural(days.length, 'day'),
-    format(valueOf(report.by_policies)),
-    format(valueOf(report.by_people)),
-  )
+  const summary = words.summary(words.metrics[name], formatPlural(days.length, 'day'), {
+    policies: format(valueOf(report.by_policies)),
+    people: format(valueOf(report.by_people)),
+  })
   return (
     <section className={classes.section} aria-labelledby="savings-chart">
       <div className={classes.head}>

@@ -9,24 +9,45 @@ import { namedTables, quotedName, quotedTable } from './named-tables.ts'
 const MAX_TABLES = 8
 const FRESH_MS = 60_000
 const BEFORE = /(?:([\p{L}\p{N}_$".]*)\.)?("?[\p{L}\p{N}_$]*)$/u
+const VALID_COLUMN = /^"?[\p{L}\p{N}_$]*$/u
 const VALID = /^"?[\p{L}\p{N}_$.]*$/u
 
 /** Offers tables, and columns of the tables that the query names; after `name.` only the columns of that one. */
 export async function completeNames(context: CompletionContext): Promise<CompletionResult | null> {
-  const before = context.matchBefore(BEFORE)
-  const [, owner, word = ''] = BEFORE.exec(before?.text ?? '') ?? []
+  const { owner, word, start } = typedBefore(context)
   if (owner === undefined && word === '' && !context.explicit) return null
   const tables = await tableNames()
-  const named = namedTables(context.state.doc.toString()).filter(({ table }) => tables.includes(table))
-  const isOf = owner?.replaceAll('"', '')
-  const owners = named.filter(({ alias, table }) => isOf === undefined || isOf === alias || isOf === table)
-  const columns = await columnsOf([...new Set(owners.map(({ table }) => table))].slice(0, MAX_TABLES))
+  const columns = await columnsOf(tablesCalled(owner, context, tables))
   if (context.aborted) return null
-  if (isOf !== undefined && columns.length > 0) {
-    return { from: context.pos - word.length, options: columns, validFor: /^"?[\p{L}\p{N}_$]*$/u }
-  }
-  const from = isOf === undefined ? context.pos - word.length : (before?.from ?? context.pos)
-  return { from, options: [...columns, ...tables.map(tableOption)], validFor: VALID }
+  const wordStart = context.pos - word.length
+  if (owner === undefined)
+    return { from: wordStart, options: [...columns, ...tables.map(tableOption)], validFor: VALID }
+  if (columns.length > 0) return { from: wordStart, options: columns, validFor: VALID_COLUMN }
+  return { from: start, options: tables.map(tableOption), validFor: VALID }
+}
+
+interface Typed {
+  /** The name before the last dot; undefined: there is no dot. */
+  readonly owner: string | undefined
+  readonly word: string
+  readonly start: number
+}
+
+function typedBefore(context: CompletionContext): Typed {
+  const before = context.matchBefore(BEFORE)
+  const [, owner, word = ''] = BEFORE.exec(before?.text ?? '') ?? []
+  return { owner: owner?.replaceAll('"', ''), word, start: before?.from ?? context.pos }
+}
+
+/** Tables of the query with the name or alias, or all of them; only such that exist. */
+function tablesCalled(
+  owner: string | undefined,
+  context: CompletionContext,
+  tables: readonly string[],
+): readonly string[] {
+  const named = namedTables(context.state.doc.toString()).filter(({ table }) => tables.includes(table))
+  const owners = named.filter(({ alias, table }) => owner === undefined || owner === alias || owner === table)
+  return [...new Set(owners.map(({ table }) => table))].slice(0, MAX_TABLES)
 }
 
 async function tableNames(): Promise<readonly string[]> {

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import type { Grant } from '../../../api/types.ts'
+import { useAction } from '../../../api/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { grantStrings as strings, settingsStrings } from '../../../strings/settings.ts'
@@ -52,14 +52,11 @@ interface GrantListProps {
 function GrantList({ data: { grants, tag }, isAdding, onAdded }: GrantListProps) {
   const [edited, setEdited] = useState<GrantRow>()
   const [removed, setRemoved] = useState<GrantRow>()
-  const client = useQueryClient()
-  const save = useMutation({
-    mutationFn: (changed: readonly Grant[]) => saveGrants({ grants: changed, tag }),
-    onSuccess: () => {
-      close()
-      notifications.show({ message: strings.saved })
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: grantsQuery.queryKey }),
+  const save = useAction({
+    send: (changed: readonly Grant[]) => saveGrants({ grants: changed, tag }),
+    changes: ['grants'],
+    said: strings.saved,
+    onDone: () => close(),
   })
   const close = (): void => {
     save.reset()
@@ -67,7 +64,6 @@ function GrantList({ data: { grants, tag }, isAdding, onAdded }: GrantListProps)
     setRemoved(undefined)
     if (isAdding) onAdded()
   }
-  const busy = { isBusy: save.isPending, error: save.error, onClose: close }
   return (
     <>
       {grants.length === 0 ? (
@@ -76,13 +72,15 @@ function GrantList({ data: { grants, tag }, isAdding, onAdded }: GrantListProps)
         <GrantTable grants={grants} onEdit={setEdited} onRemove={setRemoved} />
       )}
       <GrantDialog
-        {...busy}
+        action={save}
+        onClose={close}
         opened={isAdding}
         grant={undefined}
         onSubmit={(grant) => save.mutate([...grants, grant])}
       />
       <GrantDialog
-        {...busy}
+        action={save}
+        onClose={close}
         opened={edited !== undefined}
         grant={edited?.grant}
         onSubmit={(grant) => save.mutate(grants.map((old, at) => (at === edited?.at ? grant : old)))}
@@ -94,8 +92,7 @@ function GrantList({ data: { grants, tag }, isAdding, onAdded }: GrantListProps)
         consequences={grants.length === 1 ? [strings.removeLast] : [strings.removeOne]}
         confirmLabel={strings.remove}
         destructive
-        busy={save.isPending}
-        error={save.error}
+        action={save}
         onConfirm={() => save.mutate(grants.filter((_, at) => at !== removed?.at))}
       />
     </>

@@ -1,9 +1,9 @@
-import { callCommand, listCommand, requireAnswer, confirmed, YES_OPTION } from '../api/api-command.ts'
-import { readListFile } from '../api/fields.ts'
-import type { Call, Command } from '../command.ts'
-import { endpointOf } from '../endpoint.ts'
-import { JSON_OPTION } from '../show.ts'
-import { jsonText } from '../text.ts'
+import { callCommand, listCommand, requireAnswer, confirmed, YES_OPTION } from '../../api/api-command.ts'
+import { readListFile } from '../../api/fields.ts'
+import type { Call, Command } from '../../command.ts'
+import { endpointOf } from '../../endpoint.ts'
+import { JSON_OPTION } from '../../show.ts'
+import { jsonText } from '../../text.ts'
 
 /** Commands for grants on tables. */
 export const grantCommands: Readonly<Record<string, Command>> = {

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import type { createdToken } from '../../schemas/auth.ts'
-import { callCommand, listCommand } from '../api/api-command.ts'
-import { endpointOf } from '../endpoint.ts'
-import { givenFields } from '../api/fields.ts'
-import type { Call, Command } from '../command.ts'
-import { UsageError } from '../errors.ts'
-import { jsonText, plainText } from '../text.ts'
+import type { createdToken } from '../../../schemas/auth.ts'
+import { callCommand, listCommand } from '../../api/api-command.ts'
+import { endpointOf } from '../../endpoint.ts'
+import { givenFields } from '../../api/fields.ts'
+import type { Call, Command } from '../../command.ts'
+import { UsageError } from '../../errors.ts'
+import { jsonText, plainText } from '../../text.ts'
 
 /** Commands for tokens. */
 export const tokenCommands: Readonly<Record<string, Command>> = {

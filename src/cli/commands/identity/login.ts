@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { sleep } from '../../lib/sleep.ts'
-import type { deviceCode, devicePending, deviceToken } from '../../schemas/auth.ts'
-import type { Call, Command } from '../command.ts'
-import { endpointOf } from '../endpoint.ts'
-import { CommandError } from '../errors.ts'
-import { storeToken, storedToken } from '../api/stored-session.ts'
-import { plainText } from '../text.ts'
+import { sleep } from '../../../lib/sleep.ts'
+import type { deviceCode, devicePending, deviceToken } from '../../../schemas/auth.ts'
+import type { Call, Command } from '../../command.ts'
+import { endpointOf } from '../../endpoint.ts'
+import { CommandError } from '../../errors.ts'
+import { storeToken, storedToken } from '../../api/stored-session.ts'
+import { plainText } from '../../text.ts'
 
 /** `lockhouse login`: signs in at the identity provider of a service, with a browser of any device (RFC 8628). */
 export const login: Command = {
