@@ -13,6 +13,7 @@ import { PATH_VALUES } from '../contract/route-probes.ts'
 const WITHOUT_COMMAND: Readonly<Record<string, string>> = {
   '/api/health/ready': 'load balancers ask; people use `lockhouse status`',
   '/api/auth/methods': 'the sign-in page asks',
+  '/api/auth/session': 'browsers open sessions; `lockhouse logout` ends one',
   '/api/auth/login': 'browsers sign in; `lockhouse login` uses the device flow',
   '/api/auth/callback': 'the identity provider sends browsers there',
   '/api/auth/backchannel-logout': 'the identity provider reports logouts there',

@@ -30,10 +30,14 @@ describe('streaming pipelines through the API', () => {
       ['id', 'int'],
       ['name', 'string'],
     ])
-    await lab.createTable('s.fixed', [
-      ['id', 'long'],
-      ['name', { kind: 'fixed', length: 4 }],
-    ])
+    await lab.createTable(
+      's.zoned',
+      [
+        ['id', 'long'],
+        ['name', 'timestamptz_ns'],
+      ],
+      { formatVersion: 3 },
+    )
     await lab.createTable(
       's.secret',
       [
@@ -189,8 +193,8 @@ describe('streaming pipelines through the API', () => {
       [{ source_table: undefined }, 400, 'source_table'],
       [{ sink_table: 's.narrow' }, 422, 'sink_table'],
       [{ sink_table: 's.wrong' }, 422, 'sink_table'],
-      [{ sink_table: 's.fixed' }, 422, 'sink_table'],
-      [{ source_table: 's.fixed', sink_table: 's.made', create_sink_table: true }, 422, 'source_table'],
+      [{ sink_table: 's.zoned' }, 422, 'sink_table'],
+      [{ source_table: 's.zoned', sink_table: 's.made', create_sink_table: true }, 422, 'source_table'],
       [{ source_table: 's.secret' }, 422, 'source_table'],
       [{ sink_table: 's.secret' }, 422, 'sink_table'],
       [{ source_table: 's.dangling' }, 422, 'source_table'],

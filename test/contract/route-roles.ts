@@ -11,6 +11,12 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/openapi.json': 'none',
   'get /metrics': 'Auditor',
 
+  'get /api/auth/methods': 'none',
+  'get /api/auth/login': 'none',
+  'get /api/auth/callback': 'none',
+  'post /api/auth/device': 'none',
+  'post /api/auth/device/token': 'none',
+  'post /api/auth/backchannel-logout': 'none',
   'post /api/auth/session': 'none',
   'delete /api/auth/session': 'Auditor',
   'get /api/auth/me': 'Auditor',

@@ -8,11 +8,19 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { concretePath } from './route-probes.ts'
 import { ROUTE_ROLES } from './route-roles.ts'
 
+/** Without a provider, the routes of the sign-in there are not in the document; nothing asks it here. */
+const PROVIDER = {
+  AUTH_OIDC_ISSUER: 'http://127.0.0.1:9',
+  AUTH_OIDC_CLIENT_ID: 'lockhouse',
+  AUTH_OIDC_CLIENT_SECRET: 'secret-of-the-client',
+  AUTH_GROUP_ROLES: 'lake-admins:LeadDataEngineer',
+}
+
 let cluster: TestCluster
 let service: TestService
 beforeAll(async () => {
   cluster = await startTestCluster() // without one, the routes of notebooks do not exist
-  service = await startTestService({ env: cluster.env })
+  service = await startTestService({ env: { ...cluster.env, ...PROVIDER } })
 })
 afterAll(async () => {
   await service.close()

@@ -26,7 +26,7 @@ export interface StreamLab {
   createTable(
     name: string,
     columns: readonly Column[],
-    options?: { spec?: PartitionSpec; properties?: Record<string, string> },
+    options?: { spec?: PartitionSpec; properties?: Record<string, string>; formatVersion?: 3 },
   ): Promise<Table>
   load(name: string): Promise<Table>
   /** Writes the rows of queries as files of a table, which are not committed. */
@@ -61,6 +61,7 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
         schema: { schemaId: 0, identifierFieldIds: [], fields: columns.map(toField) },
         ...(given.spec ? { partitionSpec: given.spec } : {}),
         ...(given.properties ? { properties: given.properties } : {}),
+        ...(given.formatVersion ? { formatVersion: given.formatVersion } : {}),
       })
     },
     write: async (name, ...queries) => writeFiles(await load(name), queries),

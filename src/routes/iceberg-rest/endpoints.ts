@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Role } from '../../domain/roles.ts'
 import type { IcebergRestService, TableAnswer } from '../../services/iceberg-rest/iceberg-rest-service.ts'
+import { visibleTableAnswer } from '../../services/identity/access/visible-properties.ts'
 import { isNotModified } from '../routing/entity-tag.ts'
 
 /** A request to an endpoint: its path parameters are decoded. */
@@ -99,28 +100,28 @@ export const ENDPOINTS: readonly Endpoint[] = [
     minRole: WRITER,
     filtered: true,
     handle: async ({ service, namespace, body, context }) =>
-      tableJson(await service.createTable(namespace, await body(), context)),
+      tableJson(await service.createTable(namespace, await body(), context), context),
     repeat: async ({ service, namespace, body, context }) =>
-      tableJson(await service.createdTable(namespace, await body(), context)),
+      tableJson(await service.createdTable(namespace, await body(), context), context),
   },
   {
     method: 'POST',
     path: 'namespaces/{namespace}/register',
     minRole: WRITER,
     handle: async ({ service, namespace, body, context }) =>
-      tableJson(await service.registerTable(namespace, await body(), context)),
+      tableJson(await service.registerTable(namespace, await body(), context), context),
     repeat: async ({ service, namespace, body, context }) =>
-      tableJson(await service.createdTable(namespace, await body(), context)),
+      tableJson(await service.createdTable(namespace, await body(), context), context),
   },
   {
     method: 'GET',
     path: 'namespaces/{namespace}/tables/{table}',
     minRole: READER,
-    handle: async ({ service, namespace, table: name, query, headers }) => {
+    handle: async ({ service, namespace, table: name, query, headers, context }) => {
       const isKnown = (tag: string): boolean => isNotModified(headers, tag)
       const onlyRefs = query.get('snapshots')?.toLowerCase() === 'refs'
       const answer = await service.loadTable({ namespace, name }, { isKnown, onlyRefs })
-      return answer === undefined ? new Response(null, { status: 304 }) : tableJson(answer)
+      return answer === undefined ? new Response(null, { status: 304 }) : tableJson(answer, context)
     },
   },
   {
@@ -137,8 +138,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
     path: 'namespaces/{namespace}/tables/{table}',
     minRole: WRITER,
     handle: async ({ service, namespace, table: name, body, context }) =>
-      tableJson(await service.commit({ namespace, name }, await body(), context)),
-    repeat: async ({ service, namespace, table: name }) => tableJson(await service.currentTable({ namespace, name })),
+      tableJson(await service.commit({ namespace, name }, await body(), context), context),
+    repeat: async ({ service, namespace, table: name, context }) =>
+      tableJson(await service.currentTable({ namespace, name }), context),
   },
   {
     method: 'DELETE',
@@ -197,8 +199,8 @@ function json(text: string, headers: Readonly<Record<string, string>> = {}): Res
   return new Response(text, { headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
-function tableJson({ json: text, entityTag }: TableAnswer): Response {
-  return json(text, entityTag === undefined ? {} : { ETag: entityTag })
+function tableJson({ json: text, entityTag }: TableAnswer, { caller }: RequestContext): Response {
+  return json(visibleTableAnswer(caller, text), entityTag === undefined ? {} : { ETag: entityTag })
 }
 
 function noContent(): Response {

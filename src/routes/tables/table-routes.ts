@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Role } from '../../domain/roles.ts'
+import type { Caller, Role } from '../../domain/roles.ts'
 import { pageQuery } from '../../schemas/common.ts'
 import {
   fileList,
@@ -46,7 +46,7 @@ function inspectionRoutes(tables: TableService): Route[] {
         summary: 'Location, current snapshot, partitioning, sort order and properties',
         schema: tableOverview,
       },
-      (table) => tables.overview(table),
+      (table, { caller }) => tables.overview(table, caller),
     ),
     inspection(
       {
@@ -74,7 +74,7 @@ function inspectionRoutes(tables: TableService): Route[] {
         schema: tableStatistics,
         minRole: 'DataEngineer', // bounds are values of rows
       },
-      (table, signal) => tables.statistics(table, signal),
+      (table, { signal }) => tables.statistics(table, signal),
     ),
   ]
 }
@@ -120,7 +120,7 @@ function listingRoutes(tables: TableService): Route[] {
 
 function inspection<Schema extends z.ZodType>(
   { view, schema, minRole = 'Auditor', ...names }: View<Schema>,
-  read: (table: string, signal: AbortSignal) => Promise<Wire<Schema>>,
+  read: (table: string, asked: { readonly caller: Caller; readonly signal: AbortSignal }) => Promise<Wire<Schema>>,
 ): Route {
   return route({
     method: 'get',
@@ -131,9 +131,9 @@ function inspection<Schema extends z.ZodType>(
     params: tableParams,
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],
-  }).handle(async ({ params, exchange }) => ({
+  }).handle(async ({ params, caller, exchange }) => ({
     status: 200,
-    body: await read(params.table_name, exchange.request.signal),
+    body: await read(params.table_name, { caller, signal: exchange.request.signal }),
   }))
 }
 

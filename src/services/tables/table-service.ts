@@ -28,6 +28,7 @@ import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import { isLimited, seesTable } from '../identity/access/require-access.ts'
+import { visibleProperties } from '../identity/access/visible-properties.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { requireRegistrable } from './registration.ts'
@@ -50,7 +51,7 @@ export interface TableServiceDeps {
 export interface TableService {
   /** Tables that exist for the caller. */
   list(namespace: string | undefined, page: PageQuery, caller: Caller): Promise<Wire<typeof tableList>>
-  overview(table: string): Promise<Wire<typeof tableOverview>>
+  overview(table: string, caller: Caller): Promise<Wire<typeof tableOverview>>
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
   /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot. */
@@ -89,7 +90,7 @@ export function createTableService(deps: TableServiceDeps): TableService {
       const { items, next_page_token } = pageOfList(rows, page, `tables ${namespace ?? ''}`)
       return { success: true, tables: items, next_page_token }
     },
-    overview: async (name) => describeTable(name, await load(name)),
+    overview: async (name, caller) => visibleOverview(describeTable(name, await load(name)), caller),
     async schema(name) {
       const { metadata } = await load(name)
       return {
@@ -235,6 +236,10 @@ function describeTable(name: string, { metadata, metadataLocation }: Table): Wir
     properties: metadata.properties,
     last_updated_at: lastUpdatedAt({ metadata }),
   }
+}
+
+function visibleOverview(overview: Wire<typeof tableOverview>, caller: Caller): Wire<typeof tableOverview> {
+  return { ...overview, properties: visibleProperties(caller, overview.properties) }
 }
 
 function lastUpdatedAt({ metadata }: Pick<Table, 'metadata'>): string {
