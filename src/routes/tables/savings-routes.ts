@@ -10,10 +10,11 @@ export function savingsRoutes({ savings }: { readonly savings: SavingsService })
       path: '/api/savings',
       operationId: 'getSavings',
       summary: 'What operations on tables cost and gained, by day, kind and requester',
+      reach: 'filtered',
       minRole: 'Auditor',
       query: savingsQuery,
       responses: { 200: { description: 'Sums over the receipts of the ledger', schema: savingsReport } },
       refuses: [422],
-    }).handle(async ({ query }) => ({ status: 200, body: await savings.report(query) })),
+    }).handle(async ({ query, caller }) => ({ status: 200, body: await savings.report(query, caller) })),
   ]
 }

@@ -45,6 +45,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['audit', () => '/audit', 'admin'],
   ['settings-catalog', () => '/settings/catalog', 'Warehouse'],
   ['settings-tokens', () => '/settings/tokens', 'ana'],
+  ['settings-grants', () => '/settings/grants', 'No grants'],
   ['settings-alerts', () => '/settings/alerts', 'No alerts'],
   ['settings-about', () => '/settings/about', /version/i],
 ]

@@ -39,11 +39,7 @@ describe.skipIf(chromiumPath === undefined)('the savings on the web page', () =>
     await page.getByRole('img', { name: /^Operations by day, \d+ days?: policies 0, people 1\./ }).waitFor()
     expect(await accessibilityBreaches(page)).toEqual([])
 
-    await page
-      .getByLabel('Menu of the list')
-      .or(page.getByLabel(/^List options|menu/i))
-      .first()
-      .click()
+    await page.getByRole('button', { name: 'List options' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('menuitem', { name: /JSON/ }).click(),

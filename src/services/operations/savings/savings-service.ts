@@ -1,8 +1,10 @@
 import { DomainError } from '../../../domain/errors.ts'
+import type { Caller } from '../../../domain/roles.ts'
 import { type Prices, savingsOf } from '../../../domain/tables/prices.ts'
 import { fieldRefusal } from '../../../schemas/issues.ts'
 import { MAX_SAVINGS_DAYS, type SavingsReport } from '../../../schemas/tables/savings.ts'
 import type { SavingsStore } from '../../../storage/stores/operations/savings-store.ts'
+import { isLimited, seesTable } from '../../identity/access/require-access.ts'
 import { aftermathOf, SavingsSums, sumOf } from './savings-sums.ts'
 
 /** Days in UTC, `2026-11-20`; both are part of the range. */
@@ -13,8 +15,11 @@ export interface DayRange {
 
 /** What operations cost and gained by day. */
 export interface SavingsService {
-  /** Throws `INVALID_REQUEST` for a range that is too long or ends before it begins, `UNPROCESSABLE` for too many operations. */
-  report(range: DayRange): Promise<SavingsReport>
+  /**
+   * Sums over the tables that exist for the caller. Throws `INVALID_REQUEST` for a range that is too long or ends before it begins, `UNPROCESSABLE` for
+   * too many operations.
+   */
+  report(range: DayRange, caller: Caller): Promise<SavingsReport>
 }
 
 export interface SavingsServiceDeps {
@@ -31,20 +36,20 @@ const MAX_OPERATIONS = 200_000
 
 type Days = Required<{ readonly [K in keyof DayRange]: string }>
 
-/** Sums over the ledger, one at a time: equal requests that wait share an answer. */
+/** Sums over the ledger, one at a time: equal requests that wait share an answer, unless grants limit who asks. */
 export function createSavingsService(deps: SavingsServiceDeps): SavingsService {
-  const waiting = new Map<string, Promise<SavingsReport>>()
+  const waiting = new Map<string | symbol, Promise<SavingsReport>>()
   let tail: Promise<unknown> = Promise.resolve()
 
   return {
-    report(range) {
+    report(range, caller) {
       const days = daysOf(range, deps.now())
-      const key = `${days.from} ${days.to}`
+      const key = isLimited(caller) ? Symbol(caller.user) : `${days.from} ${days.to}`
       const known = waiting.get(key)
       if (known !== undefined) return known
       const report = tail.then(() => {
         waiting.delete(key) // what ends from now on may be missing
-        return reportOf(deps, days)
+        return reportOf(deps, days, caller)
       })
       waiting.set(key, report)
       tail = report.catch(() => undefined)
@@ -69,7 +74,7 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-async function reportOf(deps: SavingsServiceDeps, { from, to }: Days): Promise<SavingsReport> {
+async function reportOf(deps: SavingsServiceDeps, { from, to }: Days, caller: Caller): Promise<SavingsReport> {
   const { store, prices, maxOperations = MAX_OPERATIONS } = deps
   const begin = `${from}T00:00:00.000Z`
   const until = new Date(Date.parse(to) + DAY_MS).toISOString()
@@ -81,7 +86,9 @@ async function reportOf(deps: SavingsServiceDeps, { from, to }: Days): Promise<S
     )
   }
   const sums = new SavingsSums(aftermathOf(await store.rollbacks(begin), await store.quarantined(begin)))
-  for await (const portion of store.portions(begin, until)) for (const operation of portion) sums.add(operation)
+  for await (const portion of store.portions(begin, until)) {
+    for (const operation of portion) if (seesTable(caller, operation.table)) sums.add(operation)
+  }
   const rows = sums.rows()
   const total = sumOf(rows)
   const storedBytes = total.storage_freed_bytes - total.quarantined_bytes - total.storage_added_bytes
