@@ -141,7 +141,7 @@ const inChunks = (length: number): readonly (readonly number[])[] => {
 }
 
 // On Bun only, which runs the service: the values reach DuckDB, whatever the runtime, and the tests take minutes.
-describe.skipIf(!('Bun' in globalThis))('hostile values of parameters', { ...LONG, timeout: 400_000 }, () => {
+describe.skipIf(!('Bun' in globalThis))('hostile values of parameters', { ...LONG, timeout: 900_000 }, () => {
   it('are at least 60, and all different', () => {
     expect(new Set(texts).size).toBe(texts.length)
     expect(texts.length).toBeGreaterThanOrEqual(60)
