@@ -47,9 +47,8 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
     await field.fill('sql')
     await page.getByRole('option', { name: 'Open in SQL demo.orders' }).click()
     await page.waitForURL(/\/query\?sql=SELECT/)
-    expect(
-      await page.getByRole('textbox', { name: 'SELECT' }).or(page.locator('textarea').first()).first().inputValue(),
-    ).toBe('SELECT * FROM "demo"."orders"')
+    const editor = page.getByRole('textbox', { name: 'Query' })
+    await expect.poll(() => editor.innerText()).toBe('SELECT * FROM "demo"."orders"')
     expect((await call('GET', '/api/operations')).operations).toEqual([])
   })
 
