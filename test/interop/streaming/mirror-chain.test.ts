@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { randomNumbers } from '../../faults/harness/random-numbers.ts'
-import { type Place, postgresPlace, postgresServer } from '../../storage/open.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { sparkAvailable, SQLITE_JDBC_JAR } from '../harness/environment.ts'
 import { PyIceberg } from '../harness/pyiceberg.ts'
@@ -17,8 +16,6 @@ import { KEPT_IDS, PyIcebergChanges, SparkChanges, writeOn, type WriterCounts } 
 const KILLS = Number(process.env['MIRROR_KILLS'] ?? 4)
 /** About how long tables are written. */
 const SECONDS = Number(process.env['MIRROR_SECONDS'] ?? KILLS * 3)
-/** Services that share a state database, of which one is killed at a time; more than one needs LOCKHOUSE_TEST_POSTGRES. */
-const REPLICAS = Number(process.env['MIRROR_REPLICAS'] ?? 1)
 /** Repeats a run: changes and moments are drawn from this seed. */
 const SEED = Number(process.env['MIRROR_SEED'] ?? Date.now() % 1_000_000)
 /** One in this many rounds is killed only after maintenance was answered, so that every run has some of each kind. */
@@ -33,21 +30,11 @@ const LINKS = [
   { from: 'source', to: 'log', mode: {} },
 ] as const
 
-/** The table that both Spark and PyIceberg write also has its changes checked: those without a name are diverted. */
-const CHECKED = { source: 'source_v2', log: 'log_v2', sink: 'checked_v2', divertTo: 'diverted_v2' } as const
-
 type Format = (typeof FORMATS)[number]
 
-const available =
-  sparkAvailable('mirrors of tables that Spark and PyIceberg change') &&
-  Boolean(SQLITE_JDBC_JAR) &&
-  (REPLICAS === 1 || postgresServer !== undefined)
+const available = sparkAvailable('mirrors of tables that Spark and PyIceberg change') && Boolean(SQLITE_JDBC_JAR)
 const nameIn = (format: Format, name: string): string => `${name}_v${format}`
-const TABLES = [
-  ...FORMATS.flatMap((format) => ['source', 'first', 'second', 'log'].map((name) => nameIn(format, name))),
-  CHECKED.sink,
-  CHECKED.divertTo,
-]
+const TABLES = FORMATS.flatMap((format) => ['source', 'first', 'second', 'log'].map((name) => nameIn(format, name)))
 
 describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS * 6000 + KILLS * 20_000 }, () => {
   const folder = available ? mkdtempSync(join(tmpdir(), 'mirror-chain-')) : ''
@@ -61,16 +48,13 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
   }
   const counts = { kills: 0, cutOff: 0, refused: 0, compact: 0, expire: 0 }
   const pipelines: string[] = []
-  const services: Service[] = []
-  let state: Place | undefined
   let spark: SparkSession
   let python: PyIceberg
   let changes: SparkChanges
 
   beforeAll(async () => {
-    process.stderr.write(`\nmirror chain: ${KILLS} kills in ${SECONDS} s, ${REPLICAS} services, MIRROR_SEED=${SEED}\n`)
+    process.stderr.write(`\nmirror chain: ${KILLS} kills in ${SECONDS} s, MIRROR_SEED=${SEED}\n`)
     mkdirSync(`${folder}/warehouse`)
-    if (REPLICAS > 1) state = await postgresPlace()
     const sqlCatalog = { path: `${folder}/catalog.db`, warehouse: settings.warehouse }
     spark = await SparkSession.start({ scratch: folder, warehouse: `file://${folder}/other`, sqlCatalog })
     python = new PyIceberg(settings)
@@ -82,7 +66,6 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
   afterAll(async () => {
     python?.stop()
     await spark?.stop()
-    await state?.remove()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -98,24 +81,12 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
     await spark.sql(`ALTER TABLE lockhouse.m.${nameIn(format, 'first')} WRITE ORDERED BY id`)
   }
 
-  async function startService(at: number): Promise<void> {
-    const shared = {
-      DATABASE_URL: state?.place ?? '',
-      AUDIT_KEY: 'a key that all services know, of 32 characters or more',
+  async function startService(): Promise<Service> {
+    const service = await Service.start({ home: `${folder}/home` })
+    if (pipelines.length === 0) {
+      await service.configure(settings)
+      for (const format of FORMATS) await startPipelines(service, format)
     }
-    const env = state === undefined ? {} : shared
-    const service = await Service.start({ home: `${folder}/home-${at}`, env })
-    services[at] = service
-    if (pipelines.length > 0 || at > 0) return
-    await service.configure(settings)
-    for (const format of FORMATS) await startPipelines(service, format)
-    await startChecked(service)
-  }
-
-  /** A service that is not killed now. */
-  function anyService(): Service {
-    const [service] = services
-    if (service === undefined) throw new Error('no service was started')
     return service
   }
 
@@ -135,35 +106,8 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
     }
   }
 
-  /** A version with a check node; its start and that of a copy answer the same. */
-  async function startChecked(service: Service): Promise<void> {
-    const expectation = { name: 'has a name', condition: 'name IS NOT NULL', on_failure: 'divert' }
-    const nodes = [
-      { id: 'in', type: 'iceberg-source', config: { table: `m.${CHECKED.source}`, read: 'changes' } },
-      { id: 'check', type: 'check', config: { expectations: [expectation], divert_to: `m.${CHECKED.divertTo}` } },
-      { id: 'out', type: 'iceberg-sink', config: { table: `m.${CHECKED.sink}` } },
-    ]
-    const edges = [
-      { id: 'a', source: 'in', target: 'check' },
-      { id: 'b', source: 'check', target: 'out' },
-    ]
-    const made = await service.post('/api/pipeline-defs', { name: 'checked', nodes, edges })
-    expect(made.status, JSON.stringify(made.body)).toBe(201)
-    const { definition, version } = made.body as Record<'definition' | 'version', { readonly id: string }>
-    const created = await service.post(`/api/pipeline-defs/${definition.id}/versions/${version.id}/sink-table`, {})
-    expect(created.status, JSON.stringify(created.body)).toBeLessThan(300)
-    const answer = await service.post('/api/pipeline/start', {
-      version_id: version.id,
-      checkpoint_location: `${folder}/warehouse/checkpoints/checked`,
-      trigger_interval: '200 ms',
-    })
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-    pipelines.push((answer.body['pipeline'] as { id: string }).id)
-  }
-
   /** After a pipeline has failed, more kills would prove nothing. */
-  async function expectLive(): Promise<void> {
-    const service = anyService()
+  async function expectLive(service: Service): Promise<void> {
     for (const id of pipelines) {
       const { body } = await service.get(`/api/pipeline/${id}/status`)
       expect((body['pipeline'] as { state: string }).state, JSON.stringify(body)).not.toBe('failed')
@@ -219,17 +163,6 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
            UNION ALL SELECT id, part, name, -1 FROM ${rows('source')}) GROUP BY id, part, name HAVING sum(n) <> 0`,
       )
     }
-    const changes = (name: string) =>
-      `SELECT id, part, name, _change_type, _commit_snapshot_id FROM lockhouse.m.${name}`
-    // each change without a name is diverted exactly once, and each other one passes
-    for (const { table, where } of [
-      { table: CHECKED.sink, where: 'name IS NOT NULL' },
-      { table: CHECKED.divertTo, where: 'name IS NULL' },
-    ]) {
-      const wanted = `(${changes(CHECKED.log)} WHERE ${where})`
-      const seen = `(${changes(table)})`
-      found[table] = await countOf(`(${wanted} EXCEPT ALL ${seen}) UNION ALL (${seen} EXCEPT ALL ${wanted})`)
-    }
     return found
   }
 
@@ -238,18 +171,14 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
     return Number(answer?.rows[0]?.['n'])
   }
 
-  async function untilEqual(): Promise<void> {
+  async function untilEqual(service: Service): Promise<void> {
     let left: Readonly<Record<string, number>> = {}
     const areEqual = async (): Promise<boolean> => {
-      await expectLive()
+      await expectLive(service)
       left = await differences()
       return Object.values(left).every((count) => count === 0)
     }
-    await until(
-      areEqual,
-      () => `equal tables: ${JSON.stringify(left)}\n${services.map(({ log }) => log).join('\n')}`,
-      180_000,
-    )
+    await until(areEqual, () => `equal tables: ${JSON.stringify(left)}\n${service.log}`, 180_000)
   }
 
   /** The row ids of rows that are updated only, by their ids. */
@@ -261,10 +190,10 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
   }
 
   /** Writes and kills at the same time; returns when each writer has made each kind of change. */
-  async function writeAmongKills(): Promise<void> {
-    const killed = { isKilling: true }
-    const goesOn = (least: number, { commits }: WriterCounts): boolean => killed.isKilling || commits < least
-    const killing = killRepeatedly().finally(() => (killed.isKilling = false))
+  async function writeAmongKills(running: { service: Service }): Promise<void> {
+    const state = { isKilling: true }
+    const goesOn = (least: number, { commits }: WriterCounts): boolean => state.isKilling || commits < least
+    const killing = killRepeatedly(running).finally(() => (state.isKilling = false))
     const byPyIceberg = new PyIcebergChanges(python, `m.${nameIn(2, 'source')}`, below)
     const [, ...written] = await Promise.all([
       killing,
@@ -280,48 +209,39 @@ describe.skipIf(!available)('mirrors of mirrors', { timeout: 300_000 + SECONDS *
     process.stderr.write(`\nmirror chain: ${JSON.stringify({ ...counts, written })}\n`)
   }
 
-  async function killRepeatedly(): Promise<void> {
+  async function killRepeatedly(running: { service: Service }): Promise<void> {
     for (let kill = 0; kill < KILLS; kill += 1) {
+      const { service } = running
       const wanted = { isKilled: false }
-      if (kill % PATIENT_ROUNDS === 0) await maintainAll(anyService(), below(FORMATS.length))
-      const maintaining = Promise.all([...services, anyService()].map((service) => maintain(service, wanted)))
+      if (kill % PATIENT_ROUNDS === 0) await maintainAll(service, below(FORMATS.length))
+      const maintaining = Promise.all([maintain(service, wanted), maintain(service, wanted)])
       await sleep(200 + random() * ((2000 * SECONDS) / KILLS))
       wanted.isKilled = true
-      const at = below(REPLICAS)
-      await services[at]?.kill()
+      await service.kill()
       await maintaining
       counts.kills += 1
-      await startService(at)
-      await expectLive()
+      running.service = await startService()
+      await expectLive(running.service)
     }
   }
 
   it('have the rows of their source, each change once, when the service is killed again and again', async () => {
-    for (let at = 0; at < REPLICAS; at += 1) await startService(at)
+    const running = { service: await startService() }
     try {
-      await untilEqual()
+      await untilEqual(running.service)
       const before = await Promise.all(['first', 'second'].map(keptRowIds))
       expect(before[0]).toHaveLength(KEPT_IDS)
-      await writeAmongKills()
-      await untilEqual()
-      for (const at of FORMATS.keys()) await maintainAll(anyService(), at)
+      await writeAmongKills(running)
+      await untilEqual(running.service)
+      for (const at of FORMATS.keys()) await maintainAll(running.service, at)
       expect(Object.values(await differences())).toEqual(TABLES.filter((t) => !t.startsWith('source')).map(() => 0))
-      await reportRows()
       expect(await Promise.all(['first', 'second'].map(keptRowIds))).toEqual(before)
       expect(Math.min(counts.compact, counts.expire)).toBeGreaterThan(0)
       await expectSameForPyIceberg()
     } finally {
-      for (const service of services) await service.stop()
+      await running.service.stop()
     }
   })
-
-  /** Says how much was compared; something must have been diverted. */
-  async function reportRows(): Promise<void> {
-    const rows: Record<string, number> = {}
-    for (const table of TABLES) rows[table] = await countOf(`SELECT 1 FROM lockhouse.m.${table}`)
-    process.stderr.write(`\nmirror chain: rows ${JSON.stringify(rows)}\n`)
-    expect(rows[CHECKED.divertTo]).toBeGreaterThan(0)
-  }
 
   /** Reads all tables with both, so that an error of one reader cannot hide an error of our writer. */
   async function expectSameForPyIceberg(): Promise<void> {
