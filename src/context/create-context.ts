@@ -340,6 +340,7 @@ function openGraphs(
     catalog,
     sandbox,
     environments,
+    hasSpark: config.spark !== undefined,
   })
   return { environments, graphs, lineage: openLineage({ ...common, sandbox, environments }) }
 }

@@ -321,7 +321,7 @@ const validationFields = {
     .meta({ description: 'The columns that reach the sink; null if problems prevent determining them' }),
   spark_problems: z.array(z.string()).nullable().meta({
     description:
-      'Why Spark cannot run it with the same rows, with the nodes and what to do; empty: Spark can; null if problems prevent determining this',
+      'Why Spark cannot run it with the same rows, with the nodes and what to do; empty: Spark can; null without a Spark server, or if problems prevent determining this',
   }),
 }
 

@@ -175,7 +175,7 @@ export const grantStrings = {
     principal: 'User or group',
     principalHelp: 'user:NAME, or group:NAME for a group of the identity provider.',
     role: 'Role',
-    roleHelp: 'A user never gets more than the own role.',
+    roleHelp: 'A user never gets more than their own role.',
     tables: 'Tables',
     tablesHelp: 'One name per line. * stands for any characters, such as sales.*',
     except: 'Except',

@@ -260,7 +260,7 @@ export const access = {
   placeholder: 'user:ada or group:analysts',
   submit: 'Explain',
   unlimited: 'There are no grants: every user sees this table.',
-  none: 'No grant matches: the table does not exist for them, unless they are lead data engineers.',
+  none: 'No grant matches. The table does not exist for this user or group, except for lead data engineers.',
   role: (role: string) => `At most ${role}, by these grants:`,
   grant: (principal: string, role: string, tables: string) => `${principal}: ${role} on ${tables}`,
 } as const

@@ -32,6 +32,8 @@ export interface CompiledGrants {
 }
 
 const MAX_REMEMBERED = 50_000
+/** Longer names are decided anew: a client may ask for any name. Remembered keys need 25 MB at most. */
+const MAX_KEY_LENGTH = 256
 
 /** Compiles grants: their globs are indexed once for each principal, and roles are remembered. */
 export function compileGrants(grants: readonly Grant[]): CompiledGrants {
@@ -55,6 +57,7 @@ export function compileGrants(grants: readonly Grant[]): CompiledGrants {
       const key = JSON.stringify([principal.role, environment ?? '', table, ...principalNames(principal)])
       if (remembered.has(key)) return remembered.get(key)
       const role = highestRole(matching(principal, table, environment), principal.role)
+      if (key.length > MAX_KEY_LENGTH) return role
       if (remembered.size >= MAX_REMEMBERED) remembered = new Map()
       remembered.set(key, role)
       return role

@@ -14,7 +14,7 @@ export function savingsRoutes({ savings }: { readonly savings: SavingsService })
       minRole: 'Auditor',
       query: savingsQuery,
       responses: { 200: { description: 'Sums over the receipts of the ledger', schema: savingsReport } },
-      refuses: [422],
+      refuses: [422, 503],
     }).handle(async ({ query, caller }) => ({ status: 200, body: await savings.report(query, caller) })),
   ]
 }

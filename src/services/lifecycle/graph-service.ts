@@ -48,6 +48,8 @@ export interface GraphServiceDeps extends SinkTableDeps {
   readonly catalog: CatalogService
   readonly sandbox: SqlSandbox
   readonly environments: EnvironmentService
+  /** Whether pipelines can run on Spark here, so that validations say what prevents it. */
+  readonly hasSpark: boolean
 }
 
 /** A table that a graph writes and that does not exist. */
@@ -80,7 +82,7 @@ export interface GraphValidationView {
   readonly sink_exists: boolean | null
   /** The columns that reach the sink; null while problems prevent determining them. */
   readonly sink_columns: readonly SinkColumnView[] | null
-  /** Why Spark cannot run it with the same rows; null while other problems prevent determining this. */
+  /** Why Spark cannot run it with the same rows; null without Spark, and while other problems prevent determining this. */
   readonly spark_problems: readonly string[] | null
 }
 
@@ -304,7 +306,7 @@ async function validationOf(
   view: EnvironmentView,
 ): Promise<GraphValidationView> {
   const checked = await checkAllowed(deps, graph, view)
-  return { ...validationView(checked), spark_problems: await sparkProblems(deps, checked) }
+  return { ...validationView(checked), spark_problems: deps.hasSpark ? await sparkProblems(deps, checked) : null }
 }
 
 function validationView(checked: CheckedGraph): Omit<GraphValidationView, 'spark_problems'> {

@@ -28,6 +28,7 @@ describe('validation of a graph that is not saved', () => {
     const draft = await engineer.call('POST', '/api/pipeline-defs/validate', graph)
     expect(draft.status).toBe(200)
     expect(draft.body.runnable).toBe(false)
+    expect(draft.body.spark_problems).toBeNull() // there is no Spark server
     expect(draft.body.problems.map(({ node_id: at, code }: { node_id: string; code: string }) => [at, code])).toEqual(
       expect.arrayContaining([
         ['pick', 'INVALID_SQL'],
@@ -57,7 +58,7 @@ describe('the table that a version writes', () => {
   let service: TestService
   let engineer: Actor
   beforeAll(async () => {
-    service = await startTestService({ events: EVENTS })
+    service = await startTestService({ events: EVENTS, env: { SPARK_REMOTE: 'sc://127.0.0.1:9' } })
     engineer = await actor(service, 'ed', 'DataEngineer')
   })
   afterAll(() => service.close())

@@ -1,9 +1,11 @@
 import { DomainError } from '../../../domain/errors.ts'
 import type { Caller } from '../../../domain/roles.ts'
 import { type Prices, savingsOf } from '../../../domain/tables/prices.ts'
+import { FairSlots } from '../../../engines/fair-slots.ts'
 import { fieldRefusal } from '../../../schemas/issues.ts'
 import { MAX_SAVINGS_DAYS, type SavingsReport } from '../../../schemas/tables/savings.ts'
 import type { SavingsStore } from '../../../storage/stores/operations/savings-store.ts'
+import { giveTurn } from '../../../lib/turns.ts'
 import { isLimited, seesTable } from '../../identity/access/require-access.ts'
 import { aftermathOf, SavingsSums, sumOf } from './savings-sums.ts'
 
@@ -17,7 +19,7 @@ export interface DayRange {
 export interface SavingsService {
   /**
    * Sums over the tables that exist for the caller. Throws `INVALID_REQUEST` for a range that is too long or ends before it begins, `UNPROCESSABLE` for
-   * too many operations.
+   * too many operations, `RATE_LIMITED` and `ENGINE_BUSY` when too many sums wait.
    */
   report(range: DayRange, caller: Caller): Promise<SavingsReport>
 }
@@ -26,20 +28,21 @@ export interface SavingsServiceDeps {
   readonly store: SavingsStore
   readonly now: () => Date
   readonly prices?: Prices | undefined
-  /** Operations that one request may read; default 200,000, about 4 s. */
+  /** Operations that one request may read; default 200,000. */
   readonly maxOperations?: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const DEFAULT_DAYS = 30
 const MAX_OPERATIONS = 200_000
+const LANES = { sum: { running: 1, waiting: 32, waitingPerOwner: 4 } } as const
 
 type Days = Required<{ readonly [K in keyof DayRange]: string }>
 
 /** Sums over the ledger, one at a time: equal requests that wait share an answer, unless grants limit who asks. */
 export function createSavingsService(deps: SavingsServiceDeps): SavingsService {
   const waiting = new Map<string | symbol, Promise<SavingsReport>>()
-  let tail: Promise<unknown> = Promise.resolve()
+  const slots = new FairSlots(LANES)
 
   return {
     report(range, caller) {
@@ -47,12 +50,14 @@ export function createSavingsService(deps: SavingsServiceDeps): SavingsService {
       const key = isLimited(caller) ? Symbol(caller.user) : `${days.from} ${days.to}`
       const known = waiting.get(key)
       if (known !== undefined) return known
-      const report = tail.then(() => {
-        waiting.delete(key) // what ends from now on may be missing
-        return reportOf(deps, days, caller)
-      })
+      const report = slots
+        .run({ lane: 'sum', owner: caller.user }, async () => {
+          await giveTurn()
+          waiting.delete(key) // what ends from now on may be missing
+          return reportOf(deps, days, caller)
+        })
+        .finally(() => waiting.delete(key))
       waiting.set(key, report)
-      tail = report.catch(() => undefined)
       return report
     },
   }
