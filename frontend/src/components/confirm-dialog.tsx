@@ -1,7 +1,7 @@
 import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { common } from '../strings/everywhere/common.ts'
-import type { ActionState } from '../api/use-action.ts'
+import type { ActionState } from '../api/actions/use-action.ts'
 import { ErrorNotice } from './status/error-notice.tsx'
 import { visibleText } from '../../../src/lib/visible-text.ts'
 

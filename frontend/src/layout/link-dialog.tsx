@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type LinkOutcome, signIn } from '../api/session.ts'
 import type { WhoAmI } from '../api/types.ts'
-import { useAction } from '../api/use-action.ts'
+import { useAction } from '../api/actions/use-action.ts'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { roleName, signIn as strings } from '../strings/everywhere/shell.ts'
 

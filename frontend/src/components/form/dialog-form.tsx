@@ -1,6 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
-import type { ActionState } from '../../api/use-action.ts'
+import type { ActionState } from '../../api/actions/use-action.ts'
 import { common } from '../../strings/everywhere/common.ts'
 import { ErrorNotice } from '../status/error-notice.tsx'
 

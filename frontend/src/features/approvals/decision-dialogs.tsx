@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { ActionState } from '../../api/use-action.ts'
+import type { ActionState } from '../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { NoteField } from '../../components/form/note-field.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'

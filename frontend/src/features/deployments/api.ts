@@ -3,7 +3,7 @@ import type { DeployCheckpoint, DeploymentAction } from '../../../../src/domain/
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
-import { refresh } from '../../api/refresh.ts'
+import { refresh } from '../../api/actions/refresh.ts'
 import type { Deployment, DeploymentAnswer, DeploymentHistory, IntoBranch, StartFrom } from '../../api/types.ts'
 
 const KEY = ['deployments'] as const

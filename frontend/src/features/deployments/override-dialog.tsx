@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Deployment } from '../../api/types.ts'
-import { useAction } from '../../api/use-action.ts'
+import { useAction } from '../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { NoteField } from '../../components/form/note-field.tsx'
 import { deploymentPlanStrings, deploymentStrings } from '../../strings/deployments.ts'

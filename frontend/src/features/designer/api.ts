@@ -5,7 +5,7 @@ import { api } from '../../api/client.ts'
 import { versionQuery } from '../../api/definitions.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { refresh } from '../../api/refresh.ts'
+import { refresh } from '../../api/actions/refresh.ts'
 import type {
   ApprovalRequest,
   CreatedDefinition,

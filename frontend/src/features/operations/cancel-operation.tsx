@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { hasCode } from '../../api/api-error.ts'
 import type { Operation } from '../../api/types.ts'
-import { useAction } from '../../api/use-action.ts'
+import { useAction } from '../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { operationStrings } from '../../strings/operations.ts'
 import { useDialog } from '../../use-dialog.ts'

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { Policy } from '../../api/types.ts'
-import { useAction } from '../../api/use-action.ts'
+import { useAction } from '../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { formatPlural } from '../../strings/everywhere/units.ts'
 import { policies as words } from '../../strings/policies.ts'

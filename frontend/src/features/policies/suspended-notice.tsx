@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import type { Policy } from '../../api/types.ts'
-import { useAction } from '../../api/use-action.ts'
+import { useAction } from '../../api/actions/use-action.ts'
 import { Note } from '../../components/status/note.tsx'
 import { errorText } from '../../components/status/states.tsx'
 import { formatPlural } from '../../strings/everywhere/units.ts'

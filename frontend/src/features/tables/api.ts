@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
-import { refresh } from '../../api/refresh.ts'
+import { refresh } from '../../api/actions/refresh.ts'
 import type {
   ChangesAnswer,
   FileList,

@@ -1,6 +1,6 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ActionState } from '../../../api/use-action.ts'
+import type { ActionState } from '../../../api/actions/use-action.ts'
 import { DialogForm } from '../../../components/form/dialog-form.tsx'
 import { formSchema, type FormSchema } from '../../../components/form/form-schema.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'

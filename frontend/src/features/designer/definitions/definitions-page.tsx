@@ -7,7 +7,7 @@ import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/enviro
 import { useCan } from '../../../api/session.ts'
 import { readAllPages } from '../../../api/read-all.ts'
 import type { Board as BoardPage, BoardRow } from '../../../api/types.ts'
-import { useAction } from '../../../api/use-action.ts'
+import { useAction } from '../../../api/actions/use-action.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon, UploadIcon } from '../../../components/icons.tsx'

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import type { RunEnvironment } from '../../../../../src/domain/environments.ts'
 import type { Version } from '../../../api/types.ts'
-import { useAction } from '../../../api/use-action.ts'
+import { useAction } from '../../../api/actions/use-action.ts'
 import type { Graph } from '../../../components/graph/graph.ts'
 import { validate } from '../api.ts'
 import type { Validated } from './validation.ts'

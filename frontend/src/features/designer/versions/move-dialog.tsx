@@ -1,5 +1,5 @@
 import type { VersionSummary } from '../../../api/types.ts'
-import { useAction } from '../../../api/use-action.ts'
+import { useAction } from '../../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { definitionPageStrings as words } from '../../../strings/pipelines/designer.ts'
 import { moveVersion } from '../api.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import type { AuditVerification } from '../../../api/types.ts'
-import { type Action, useAction } from '../../../api/use-action.ts'
+import { type Action, useAction } from '../../../api/actions/use-action.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { Copyable } from '../../../components/text/copyable.tsx'
 import { errorText } from '../../../components/status/states.tsx'

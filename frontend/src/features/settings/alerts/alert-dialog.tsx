@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import type { Alert, AlertRequest } from '../../../api/types.ts'
-import { type ActionState, useAction } from '../../../api/use-action.ts'
+import { type ActionState, useAction } from '../../../api/actions/use-action.ts'
 import { DialogForm } from '../../../components/form/dialog-form.tsx'
 import { FormDialog } from '../../../components/form/form-dialog.tsx'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'

@@ -1,4 +1,4 @@
-import type { ActionState } from '../../../api/use-action.ts'
+import type { ActionState } from '../../../api/actions/use-action.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { catalogStrings } from '../../../strings/settings.ts'
 import type { CatalogChange } from './form.ts'

@@ -2,7 +2,7 @@ import { Checkbox, Group, NativeSelect, Textarea, TextInput } from '@mantine/cor
 import { RUN_ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
 import { ROLES } from '../../../../../src/domain/roles.ts'
 import type { Grant } from '../../../api/types.ts'
-import type { ActionState } from '../../../api/use-action.ts'
+import type { ActionState } from '../../../api/actions/use-action.ts'
 import { DialogForm } from '../../../components/form/dialog-form.tsx'
 import { FormDialog } from '../../../components/form/form-dialog.tsx'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState, useSyncExternalStore } from 'react'
-import { refresh } from '../../../api/refresh.ts'
+import { refresh } from '../../../api/actions/refresh.ts'
 import type { BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { formatCount, formatPlural } from '../../../strings/everywhere/units.ts'

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { isIcebergError } from '../../../src/iceberg/errors.ts'
-import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
-import type { NestedField } from '../../../src/iceberg/schema/types.ts'
-import { field, Lake, list, map, readAll, schemaOf, struct, task } from './harness/lake.ts'
-import { group, ID, leaf, listOf, mapOf, repeated, text } from './harness/parquet-nodes.ts'
-import { CONVERTED, parquetBytes } from './harness/parquet-writer.ts'
-import type { ParquetNode, ParquetOptions, ParquetValue } from './harness/parquet-writer.ts'
+import { isIcebergError } from '../../../../src/iceberg/errors.ts'
+import type { FileScanTask } from '../../../../src/iceberg/scan/scan.ts'
+import type { NestedField } from '../../../../src/iceberg/schema/types.ts'
+import { field, Lake, list, map, readAll, schemaOf, struct, task } from '../harness/lake.ts'
+import { group, ID, leaf, listOf, mapOf, repeated, text } from '../harness/parquet-nodes.ts'
+import { CONVERTED, parquetBytes } from '../harness/parquet-writer.ts'
+import type { ParquetNode, ParquetOptions, ParquetValue } from '../harness/parquet-writer.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { withFieldIds } from '../../../src/engines/duckdb/scan/field-ids.ts'
-import { openInputs } from '../../../src/engines/duckdb/scan/inputs.ts'
-import { ScratchFolder } from '../../../src/engines/duckdb/session/scratch.ts'
-import { DuckDbSession } from '../../../src/engines/duckdb/session/session.ts'
-import { verifyFooters } from '../../../src/engines/duckdb/verification/verify-footers.ts'
-import { field, Lake, list, map, schemaOf, struct, tableMetadata, task } from './harness/lake.ts'
+import { withFieldIds } from '../../../../src/engines/duckdb/scan/field-ids.ts'
+import { openInputs } from '../../../../src/engines/duckdb/scan/inputs.ts'
+import { ScratchFolder } from '../../../../src/engines/duckdb/session/scratch.ts'
+import { DuckDbSession } from '../../../../src/engines/duckdb/session/session.ts'
+import { verifyFooters } from '../../../../src/engines/duckdb/verification/verify-footers.ts'
+import { field, Lake, list, map, schemaOf, struct, tableMetadata, task } from '../harness/lake.ts'
 
 const lake = new Lake()
 let session: DuckDbSession

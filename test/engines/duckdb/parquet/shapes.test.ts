@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { SortOrder } from '../../../src/iceberg/partitioning/sort-order.ts'
-import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
-import { childFields } from '../../../src/iceberg/schema/schema.ts'
-import type { NestedField } from '../../../src/iceberg/schema/types.ts'
-import { field, Lake, readAll, schemaOf, task } from './harness/lake.ts'
-import { ID } from './harness/parquet-nodes.ts'
-import { PARQUET_SHAPES } from './harness/parquet-shapes.ts'
-import { parquetBytes } from './harness/parquet-writer.ts'
-import type { ParquetNode, ParquetOptions, ParquetValue } from './harness/parquet-writer.ts'
+import type { SortOrder } from '../../../../src/iceberg/partitioning/sort-order.ts'
+import type { FileScanTask } from '../../../../src/iceberg/scan/scan.ts'
+import { childFields } from '../../../../src/iceberg/schema/schema.ts'
+import type { NestedField } from '../../../../src/iceberg/schema/types.ts'
+import { field, Lake, readAll, schemaOf, task } from '../harness/lake.ts'
+import { ID } from '../harness/parquet-nodes.ts'
+import { PARQUET_SHAPES } from '../harness/parquet-shapes.ts'
+import { parquetBytes } from '../harness/parquet-writer.ts'
+import type { ParquetNode, ParquetOptions, ParquetValue } from '../harness/parquet-writer.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())

@@ -1,4 +1,4 @@
-import { queryClient } from './query-client.ts'
+import { queryClient } from '../query-client.ts'
 
 /**
  * What can change on the service, by the first member of the query keys. `keeps`: members of keys that are not read again,

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runs } from '../../support/effort.ts'
-import { field, footer, Lake, list, readAll, schemaOf, struct } from './harness/lake.ts'
+import { runs } from '../../../support/effort.ts'
+import { field, footer, Lake, list, readAll, schemaOf, struct } from '../harness/lake.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())
