@@ -83,6 +83,8 @@ describe('row groups copied in an object store', () => {
 
   it('are not there when the store refuses everything after any request', async () => {
     const engine = await lake.engine()
+    // Uploads whose first answer was lost above: nobody knows their ids.
+    const unknown = store.openUploads
     let failures = 0
     for (let last = 1, isHit = true; isHit; last += isLongRun ? 1 : 4) {
       let calls = 0
@@ -95,7 +97,7 @@ describe('row groups copied in an object store', () => {
         failures += 1
         expect(isIcebergError(result), `after request ${last}: ${String(result)}`).toBe(true)
         expect(outputs()).toEqual([])
-        expect(store.openUploads).toBe(0)
+        expect(store.openUploads).toBe(unknown)
       } else await expectRows()
     }
     expect(failures).toBeGreaterThan(2)
