@@ -101,8 +101,8 @@ describe('hostile requests', LONG, () => {
     for (const route of routes) {
       const path = concretePath(route.path)
       for (const [name, options] of BODIES) {
-        // A route without a body ignores it.
-        if (!route.body) continue
+        // A route without a body ignores it; an empty list is a valid list.
+        if (!route.body || (name === 'an array' && route.body.safeParse([]).success)) continue
         const answer = await service.call(route.method.toUpperCase(), path, {
           ...options,
           headers: { ...JSON_TYPE, ...options.headers },
