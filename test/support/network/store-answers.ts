@@ -53,11 +53,21 @@ export function escapeXml(text: string): string {
 /** Faults that pass when a request is sent again. */
 const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 
-/** The faults of a store where one in so many requests fails, in every way in turn. */
-export function stormyFaults(oneIn: number): () => StoreFault | undefined {
+/** How often one request fails at most, one time after the other: less than every client repeats it. */
+const MAX_FAILURES = 2
+
+/** The faults of a store where about one in so many requests fails, in every way in turn. */
+export function stormyFaults(
+  oneIn: number,
+): (request: { readonly method: string; readonly key: string }) => StoreFault | undefined {
+  const failures = new Map<string, number>()
   let count = 0
-  return () => {
+  return ({ method, key }) => {
     count += 1
-    return count % oneIn === 0 ? PASSING[(count / oneIn) % PASSING.length] : undefined
+    const request = `${method} ${key}`
+    const failed = failures.get(request) ?? 0
+    const isFailing = count % oneIn === 0 && failed < MAX_FAILURES
+    failures.set(request, isFailing ? failed + 1 : 0)
+    return isFailing ? PASSING[(count / oneIn) % PASSING.length] : undefined
   }
 }
