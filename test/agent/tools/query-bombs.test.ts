@@ -181,7 +181,15 @@ describe('answers', () => {
   it('are queued, and refused to a user with very many requests at once', { ...LONG, timeout: 180_000 }, async () => {
     const mine = Array.from({ length: 12 }, () => query('SELECT count(*) FROM events a, events b, events c, events d'))
     const other = await tokenFor(service, 'bob', 'DataEngineer')
-    expect((await query('SELECT count(*) FROM events WHERE id < 0', other)).data.rows).toEqual([['0']])
+    // On a busy machine its process may start too late for the time limit; it never waits for the queries of others.
+    const answers: unknown[] = []
+    const rows = async () => {
+      const { data, error } = await query('SELECT count(*) FROM events WHERE id < 0', other)
+      answers.push(error?.code)
+      return data?.rows
+    }
+    await until(async () => JSON.stringify(await rows()) === '[["0"]]', 'another user got an answer', 60_000)
+    expect(answers).not.toContain('RATE_LIMITED')
     const codes = (await Promise.all(mine)).map(({ error }) => error?.code)
     expect(codes).toContain('RATE_LIMITED')
     expect(codes).toContain(undefined)
