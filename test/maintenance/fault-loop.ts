@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { isIcebergError } from '../../src/iceberg/errors.ts'
 import { findUnreachable } from '../../src/maintenance/reachable-files.ts'
-import { isLongRun } from '../support/effort.ts'
+import { everyNth } from '../support/effort.ts'
 import { ModelLake } from './compaction/model-lake.ts'
 import { Faults } from './faults.ts'
 import type { Workshop } from './real-lake.ts'
@@ -13,7 +13,7 @@ const CATALOG_CALLS = ['loadTable', 'locateTable', 'commit']
 export interface FaultLoop {
   readonly shop: Workshop
   readonly formatVersion: 2 | 3
-  /** A short run fails only each n-th call. */
+  /** A run that is not whole fails only each n-th call, see {@link everyNth}. */
   readonly step: number
   /** Makes the table; `random` returns a number below its argument. */
   readonly prepare: (lake: ModelLake, random: (below: number) => number) => Promise<void>
@@ -28,7 +28,7 @@ export interface FaultLoop {
  */
 export async function failEachCall({ shop, formatVersion, step, prepare, operate }: FaultLoop): Promise<number> {
   let failed = 0
-  for (let failing = 1; ; failing += isLongRun ? 1 : step) {
+  for (let failing = 1; ; failing += everyNth(step)) {
     const faults = new Faults()
     const lake = await ModelLake.create(shop, {
       formatVersion,

@@ -4,25 +4,35 @@ export const isLongRun: boolean = ['1', 'only'].includes(process.env['LOCKHOUSE_
 /** Options of a test or a suite that only a long run includes. */
 export const LONG: { readonly tags: string[] } = { tags: ['long'] }
 
-/** The runtime that the service is run with; what a test repeats depends on it little. */
-const isMainRuntime = 'Bun' in globalThis
-
 /**
- * How often a test repeats something: `full` times in a long run on Bun, a quarter of that on the other runtimes and in CI,
- * whose time is limited, otherwise a tenth, or `short`.
+ * True in a long run that repeats everything in full: on Bun, which the service is run with and on which what a test repeats depends
+ * little, and not in CI, whose time is limited.
  */
+export const isWholeRun: boolean = isLongRun && 'Bun' in globalThis && !process.env['CI']
+
+/** How often a test repeats something: `full` times in a whole run, an eighth of that in another long run, otherwise a tenth, or `short`. */
 export function runs(full: number, short: number = Math.ceil(full / 10)): number {
-  if (!isLongRun) return short
-  return isMainRuntime && !process.env['CI'] ? full : Math.max(short, Math.ceil(full / 4))
+  if (isWholeRun) return full
+  return isLongRun ? Math.max(short, Math.ceil(full / 8)) : short
 }
 
+/** The step of a loop over calls or cases: 1 in a whole run, a third of `short` in another long run, otherwise `short`. */
+export function everyNth(short: number): number {
+  if (isWholeRun) return 1
+  return isLongRun ? Math.ceil(short / 3) : short
+}
+
+/** Of the cases that only a long run tests, one in so many in CI. */
+const CI_SHARE = 3
+
 /**
- * Divides the cases of a table test: the first `quick` are always tested, the others only in a long run. Gives each part
- * with the options of its tests.
+ * Divides the cases of a table test: the first `quick` are always tested, the others only in a long run, and a third of them in CI.
+ * Gives each part with the options of its tests.
  */
 export function shares<T>(cases: readonly T[], quick: number): readonly [cases: readonly T[], options: object][] {
+  const others = cases.slice(quick)
   return [
     [cases.slice(0, quick), {}],
-    [cases.slice(quick), LONG],
+    [isWholeRun ? others : others.filter((_, at) => at % CI_SHARE === 0), LONG],
   ]
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRandom } from '../../maintenance/compaction/random-writers.ts'
 import { Workshop } from '../../maintenance/real-lake.ts'
-import { isLongRun } from '../../support/effort.ts'
+import { isWholeRun } from '../../support/effort.ts'
 import { compareTables } from './compare.ts'
 import { lakeTable, type MadeTable, sparkTable } from './tables.ts'
 import { sparkAvailable, SQLITE_JDBC_JAR } from '../harness/environment.ts'
@@ -12,9 +12,8 @@ import { Service } from '../harness/service.ts'
 import { SparkSession } from '../harness/spark.ts'
 
 const available = sparkAvailable('changes') && Boolean(SQLITE_JDBC_JAR)
-const isWhole = isLongRun && !process.env['CI']
 /** How many histories: 300 with LOCKHOUSE_TEST_LONG=1; CHANGE_HISTORIES is another number, CHANGE_HISTORIES_FROM the first seed. */
-const COUNT = Number(process.env['CHANGE_HISTORIES'] ?? (isWhole ? 300 : 5))
+const COUNT = Number(process.env['CHANGE_HISTORIES'] ?? (isWholeRun ? 300 : 5))
 const FIRST = Number(process.env['CHANGE_HISTORIES_FROM'] ?? 1)
 /** Tables that one query of Spark compares. */
 const GROUP = 10

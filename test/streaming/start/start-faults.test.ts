@@ -9,7 +9,7 @@ import { prepareStream } from '../../../src/streaming/spark/prepare.ts'
 import { sparkProblem } from '../../../src/streaming/spark/readable.ts'
 import { createTableWatch } from '../../../src/streaming/source/table-watch.ts'
 import { Faults } from '../../maintenance/faults.ts'
-import { isLongRun } from '../../support/effort.ts'
+import { everyNth } from '../../support/effort.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 import { until } from '../../support/waiting.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
@@ -31,6 +31,8 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
+/** A run that is not whole fails only each n-th call. */
+const STEP = 9
 const COLUMNS = [
   ['id', 'long'],
   ['name', 'string'],
@@ -75,7 +77,7 @@ async function runSession(name: string, faults: Faults): Promise<void> {
 describe('a pipeline that starts from a snapshot', { timeout: 180_000 }, () => {
   it('reads each later row once when any call fails before rows are appended', async () => {
     let failed = 0
-    for (let failing = 1; ; failing += isLongRun ? 1 : 9) {
+    for (let failing = 1; ; failing += everyNth(STEP)) {
       const name = `f${failing}`
       for (const table of [`s.${name}`, `s.${name}_sink`]) await lab.createTable(table, COLUMNS)
       for (let at = 0; at < 3; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
@@ -92,7 +94,7 @@ describe('a pipeline that starts from a snapshot', { timeout: 180_000 }, () => {
       if (error !== undefined) failed += 1
       if (!hit) break
     }
-    expect(failed).toBeGreaterThan(isLongRun ? 15 : 1)
+    expect(failed).toBeGreaterThan(Math.floor(15 / everyNth(STEP)))
   })
 
   it('is written into the checkpoint for Spark, which begins there', async () => {

@@ -6,7 +6,7 @@ import { fixedCredentials } from '../../../../src/iceberg/io/aws/credentials.ts'
 import { S3FileIO } from '../../../../src/iceberg/io/s3.ts'
 import { FakeS3 } from '../../../support/network/fake-s3.ts'
 import type { StoreFault } from '../../../support/network/store-answers.ts'
-import { isLongRun } from '../../../support/effort.ts'
+import { everyNth } from '../../../support/effort.ts'
 import { field, Lake, schemaOf, task } from '../harness/lake.ts'
 import { copyTask } from './copy-task.ts'
 
@@ -70,7 +70,7 @@ describe('row groups copied in an object store', () => {
     'are the same when the store answers any one request with "%s"',
     async (fault) => {
       const engine = await lake.engine()
-      for (let failing = 1, isHit = true; isHit; failing += isLongRun ? 1 : 3) {
+      for (let failing = 1, isHit = true; isHit; failing += everyNth(3)) {
         let calls = 0
         store.fault = () => (++calls === failing ? fault : undefined)
         expect(await engine.copyRowGroups(copy), `request ${failing}`).toMatchObject({ kind: 'copied' })
@@ -86,7 +86,7 @@ describe('row groups copied in an object store', () => {
     // Uploads whose first answer was lost above: nobody knows their ids.
     const unknown = store.openUploads
     let failures = 0
-    for (let last = 1, isHit = true; isHit; last += isLongRun ? 1 : 4) {
+    for (let last = 1, isHit = true; isHit; last += everyNth(4)) {
       let calls = 0
       store.fault = ({ method, query }) =>
         ++calls > last && method !== 'DELETE' && !query.has('delete') ? 'deny' : undefined

@@ -15,7 +15,7 @@ import type { StoredField, StoredStruct } from '../../../../src/engines/duckdb/p
 import type { FileScanTask } from '../../../../src/iceberg/scan/scan.ts'
 import { isIcebergError } from '../../../../src/iceberg/errors.ts'
 import { field, Lake, schemaOf, task } from '../harness/lake.ts'
-import { isLongRun, runs } from '../../../support/effort.ts'
+import { isWholeRun, runs } from '../../../support/effort.ts'
 import { copyTask } from './copy-task.ts'
 
 const lake = new Lake()
@@ -24,7 +24,7 @@ afterAll(() => lake.close())
 const SHAPE = { schemas: [schemaOf([field(1, 'id', 'long'), field(2, 'name', 'string')])] }
 const IDS = '{id: 1, name: 2}, COMPRESSION zstd, ROW_GROUP_SIZE 2048'
 const ROWS = 3000
-const ROW_GROUPS = isLongRun ? 1_000_000 : 300_000
+const ROW_GROUPS = isWholeRun ? 1_000_000 : 300_000
 
 const plain = (rows = ROWS): Promise<FileScanTask> =>
   lake.data(`SELECT i AS id, 'name ' || i AS name FROM range(${rows}) r(i)`, IDS)
