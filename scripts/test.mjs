@@ -96,7 +96,9 @@ function vitestRun(name, runtime, args) {
   const report = join(mkdtempSync(join(reports, name)), 'report.jsonl')
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'testing', 'reporter.mjs')}`]
   const java = { JDK_JAVA_OPTIONS: process.env.JDK_JAVA_OPTIONS ?? QUICK_JAVA }
-  const env = { ...process.env, ...java, ...postgres.env, ...memory.env, LOCKHOUSE_TEST_REPORT: report }
+  // Tests start hundreds of processes: with compiled modules at hand, the command line takes a third of the processor time.
+  const compiled = name === 'node' ? { NODE_COMPILE_CACHE: join(memory.env.TMPDIR ?? reports, 'compiled') } : {}
+  const env = { ...process.env, ...java, ...compiled, ...postgres.env, ...memory.env, LOCKHOUSE_TEST_REPORT: report }
   const end = spawnSync(runtime, [...FLAGS[name], 'run', ...args, ...reporters], { cwd: root, stdio: 'inherit', env })
   return readRun(report, end)
 }

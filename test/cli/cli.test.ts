@@ -18,6 +18,7 @@ import { LOCKHOUSE, type Ran, runLockhouse } from './lockhouse-process.ts'
 import { freePort } from '../support/network/free-port.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
 import { ADMIN_TOKEN, type TestService } from '../support/service.ts'
+import { cleanEnvironment } from '../support/clean-environment.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -135,7 +136,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
       const child = spawn('script', ['-qec', command, '/dev/null'], {
         cwd: folder,
         stdio: ['pipe', 'pipe', 'ignore'],
-        env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
+        env: { ...cleanEnvironment, LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
       })
       let seen = ''
       child.stdout.on('data', (chunk: Buffer) => {
@@ -159,7 +160,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
       const child = spawn('script', ['-qec', command, '/dev/null'], {
         cwd: folder,
         stdio: ['pipe', 'pipe', 'ignore'],
-        env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
+        env: { ...cleanEnvironment, LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
       })
       let seen = ''
       child.stdout.on('data', (chunk: Buffer) => {
@@ -297,7 +298,7 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
 
   it.skipIf(!existsSync('/dev/full'))('ends with one line when standard output cannot be written', async () => {
     const command = `${LOCKHOUSE.join(' ')} tables --json > /dev/full`
-    const env = { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN }
+    const env = { ...cleanEnvironment, LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN }
     const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'], env })
     const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
     expect([code, err]).toEqual([1, 'lockhouse: standard output cannot be written: ENOSPC\n'])

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LONG } from '../support/effort.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { cleanEnvironment } from '../support/clean-environment.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
@@ -39,7 +40,7 @@ describe('commands on a catalog without a service', { timeout: 300_000 }, () => 
     spawn(process.execPath, [...RUNTIME, MAIN, ...args, '--catalog', catalog], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], TMPDIR: scratch },
+      env: { ...cleanEnvironment, TMPDIR: scratch },
     })
   async function run(...args: readonly string[]) {
     const child = start(args)

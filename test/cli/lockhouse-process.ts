@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { ADMIN_TOKEN } from '../support/service.ts'
+import { cleanEnvironment } from '../support/clean-environment.ts'
 
 /** The command line that runs `lockhouse` with the runtime of this process. */
 export const LOCKHOUSE: readonly string[] = [
@@ -31,7 +32,7 @@ export function startLockhouse(args: readonly string[], { cwd, host, env }: Lock
   return spawn(file, [...first, ...args], {
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN, ...env },
+    env: { ...cleanEnvironment, LOCKHOUSE_SERVER: `http://${host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN, ...env },
   })
 }
 

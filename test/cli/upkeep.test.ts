@@ -24,6 +24,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
 import { until } from '../support/waiting.ts'
 import { LONG } from '../support/effort.ts'
+import { cleanEnvironment } from '../support/clean-environment.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
@@ -46,7 +47,7 @@ describe('backup, restore and doctor', { timeout: 300_000 }, () => {
     const child = spawn(process.execPath, [...RUNTIME, MAIN, ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], ...env },
+      env: { ...cleanEnvironment, ...env },
     })
     const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code, out, err }

@@ -11,6 +11,7 @@ import { OutputTail } from '../interop/harness/child-output.ts'
 import { freePort } from '../support/network/free-port.ts'
 import { LONG, shares } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
+import { cleanEnvironment } from '../support/clean-environment.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = [process.execPath, ...('Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning'])]
@@ -47,7 +48,7 @@ describe('a process of the service', { timeout: 180_000 }, () => {
       cwd: REPOSITORY,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        PATH: process.env['PATH'],
+        ...cleanEnvironment,
         HOME: process.env['HOME'],
         LOCKHOUSE_HOME: join(folder, 'home'),
         ...env,

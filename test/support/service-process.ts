@@ -9,6 +9,7 @@ import { OutputTail } from '../interop/harness/child-output.ts'
 import { freePort } from './network/free-port.ts'
 import { ADMIN_TOKEN } from './service.ts'
 import { until } from './waiting.ts'
+import { cleanEnvironment } from './clean-environment.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 60_000
@@ -45,7 +46,7 @@ export async function startServiceProcess(env: Readonly<Record<string, string>>)
     cwd: REPOSITORY,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
+      ...cleanEnvironment,
       HOME: process.env['HOME'],
       PORT: String(port),
       LOCKHOUSE_HOME: home,
