@@ -13,6 +13,36 @@ const IMAGES = process.env['LOCKHOUSE_SCREENSHOTS']
 const WIDE = IMAGES ? { width: 1280, height: 800 } : { width: 1440, height: 900 }
 const PHONE = { width: 375, height: 812 }
 
+/** A colour scheme and a window. */
+interface Look {
+  readonly theme: Theme
+  readonly size: { readonly width: number; readonly height: number }
+}
+
+/**
+ * Half of the pages are loaded in a light window and then shown in the dark at the other width, so that each is seen in both schemes and at
+ * both widths; for pictures all of them are loaded for each look.
+ */
+const TURNS: readonly {
+  readonly name: string
+  readonly looks: readonly [Look, ...Look[]]
+  readonly pages: typeof PAGES
+}[] = IMAGES
+  ? (['light', 'dark'] as const).flatMap((theme) =>
+      [WIDE, PHONE].map((size) => ({ name: `${theme} at ${size.width}`, looks: [{ theme, size }], pages: PAGES })),
+    )
+  : [
+      { name: 'from a wide window to a dark phone', sizes: [WIDE, PHONE] as const, rest: 0 },
+      { name: 'from a phone to a dark wide window', sizes: [PHONE, WIDE] as const, rest: 1 },
+    ].map(({ name, sizes: [first, then], rest }) => ({
+      name,
+      looks: [
+        { theme: 'light', size: first },
+        { theme: 'dark', size: then },
+      ],
+      pages: PAGES.filter((_, index) => index % 2 === rest),
+    }))
+
 /** Pages that the documentation also shows on a phone. */
 const PHONE_PICTURES: readonly string[] = ['tables', 'pipeline', 'approval']
 
@@ -34,44 +64,39 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
     await cluster?.close()
   })
 
-  const looks = (['light', 'dark'] as const).flatMap((theme) =>
-    [WIDE, PHONE].map((size) => [theme, size.width, size] as const),
-  )
-
-  it.each(looks)('renders well in the %s scheme at %i pixels', async (theme, _width, size) => {
-    const { page, complaints, close } = await visit(browser, { theme, size })
+  it.each(TURNS)('renders well: $name', async ({ looks, pages }) => {
+    const [first] = looks
+    const { page, complaints, close } = await visit(browser, first)
     const found: Record<string, unknown> = {}
-    await page.goto(`${house.url}/sign-in`)
-    await page.getByLabel(/^Token/).waitFor()
-    if (IMAGES) await takePicture(page, { name: 'sign-in', theme, width: size.width })
-    const atTheDoor = await accessibilityBreaches(page)
-    if (atTheDoor.length > 0) found['sign-in'] = atTheDoor
-    await page.goto(house.link)
-    await page.waitForURL(house.start)
-    for (const [name, path, text] of pagesIn(theme, size)) {
-      await page.goto(house.url + path(scene))
-      const complete = page.getByText(text).filter({ visible: true }).first()
-      const missing = await complete.waitFor({ timeout: 60_000 }).then(
-        () => undefined,
-        () => `there is no “${text}”`,
-      )
+    const judge = async (name: string, look: Look): Promise<void> => {
       await settled(page)
-      if (IMAGES) await takePicture(page, { name, theme, width: size.width })
+      if (IMAGES) await takePicture(page, name, look)
       const breaches = await accessibilityBreaches(page)
       const wider = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
-      if (breaches.length > 0 || wider || missing) found[name] = { breaches, wider, missing }
+      if (breaches.length > 0 || wider)
+        found[`${name}, ${look.theme} at ${look.size.width} pixels`] = { breaches, wider }
     }
+    const see = async (name: string, address: string, text: string | RegExp): Promise<void> => {
+      await page.emulateMedia({ colorScheme: first.theme })
+      await page.setViewportSize(first.size)
+      await page.goto(house.url + address)
+      const complete = page.getByText(text).filter({ visible: true }).first()
+      await complete.waitFor({ timeout: 60_000 }).catch(() => (found[name] = `there is no “${text}”`))
+      for (const look of looks) {
+        await page.emulateMedia({ colorScheme: look.theme })
+        await page.setViewportSize(look.size)
+        await judge(name, look)
+      }
+    }
+    await see('sign-in', '/sign-in', 'Token')
+    await page.goto(house.link)
+    await page.waitForURL(house.start)
+    for (const [name, path, text] of pages) await see(name, path(scene), text)
     expect(found).toEqual({})
     expect(complaints).toEqual([])
     await close()
   })
 })
-
-/** Half of the pages for each look, so that each page is seen in both schemes and at both widths; all of them for pictures. */
-function pagesIn(theme: Theme, size: typeof WIDE): typeof PAGES {
-  const rest = (theme === 'light') === (size === WIDE) ? 0 : 1
-  return IMAGES ? PAGES : PAGES.filter((_, index) => index % 2 === rest)
-}
 
 /** Waits until loading and animations have finished. */
 async function settled(page: Page): Promise<void> {
@@ -79,14 +104,8 @@ async function settled(page: Page): Promise<void> {
   await page.waitForTimeout(400)
 }
 
-interface Picture {
-  readonly name: string
-  readonly theme: Theme
-  readonly width: number
-}
-
-async function takePicture(page: Page, { name, theme, width }: Picture): Promise<void> {
-  const isPhone = width < 600
+async function takePicture(page: Page, name: string, { theme, size }: Look): Promise<void> {
+  const isPhone = size === PHONE
   if (isPhone && (theme === 'dark' || !PHONE_PICTURES.includes(name))) return
   const path = join(IMAGES ?? '', `${name}-${theme}${isPhone ? '-phone' : ''}.png`)
   await page.screenshot({ path })
