@@ -7,7 +7,7 @@ import { runs } from '../support/effort.ts'
 import { sleep } from '../support/waiting.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 8))
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 4))
 const CLIENTS = 8
 
 interface Write {

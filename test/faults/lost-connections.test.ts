@@ -12,14 +12,14 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { type Answer, Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
-import { LONG } from '../support/effort.ts'
+import { LONG, runs } from '../support/effort.ts'
 import { Relay } from '../support/network/relay.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { QUICK_SERVICE } from './harness/rollouts.ts'
 import { expectLedgerIsTrue, idsOf, type LedgerEntry } from './harness/table-checks.ts'
 
 /** How often all connections to the state database are ended. */
-const CUTS = Number(process.env['CONNECTION_CUTS'] ?? 60)
+const CUTS = Number(process.env['CONNECTION_CUTS'] ?? runs(60, 20))
 /** The line is cut after every such commit. */
 const COMMITS_PER_CUT = 15
 /** The longest time between two cuts; the service connects again within some milliseconds. */

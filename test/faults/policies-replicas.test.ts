@@ -16,7 +16,7 @@ import { QUICK_SERVICE } from './harness/rollouts.ts'
 import { expectLedgerIsTrue, idsOf, type LedgerEntry } from './harness/table-checks.ts'
 
 /** How often the service that carries out the policy is lost, for each way to lose it. */
-const ROUNDS = Number(process.env['POLICY_REPLICA_ROUNDS'] ?? runs(8, 3))
+const ROUNDS = Number(process.env['POLICY_REPLICA_ROUNDS'] ?? runs(8, 2))
 const TABLES = Array.from({ length: 16 }, (_, at) => `t${at}`)
 const ROWS_PER_FILE = 50
 /** A fault comes up to this long after an operation was seen to run: most take some hundred milliseconds. */

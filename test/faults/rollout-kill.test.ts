@@ -15,7 +15,7 @@ import { randomNumbers } from './harness/random-numbers.ts'
 import { type Deployment, QUICK_SERVICE, Rollouts } from './harness/rollouts.ts'
 
 /** Rounds with a kill each; the full run of a release sets ROLLOUT_KILL_ROUNDS=100. */
-const ROUNDS = Number(process.env['ROLLOUT_KILL_ROUNDS'] ?? runs(20, 8))
+const ROUNDS = Number(process.env['ROLLOUT_KILL_ROUNDS'] ?? runs(20, 4))
 /** Repeats a run: the kinds and moments are drawn from this seed. */
 const SEED = Number(process.env['ROLLOUT_KILL_SEED'] ?? Date.now() % 1_000_000)
 

@@ -16,7 +16,7 @@ import { type Deployment, QUICK_SERVICE, Rollouts } from './harness/rollouts.ts'
 import { idsOf } from './harness/table-checks.ts'
 
 /** How often the process that carries out a rollout is lost, for each way to lose it. */
-const ROUNDS = Number(process.env['ROLLOUT_REPLICA_ROUNDS'] ?? runs(4, 3))
+const ROUNDS = Number(process.env['ROLLOUT_REPLICA_ROUNDS'] ?? runs(4, 2))
 const PATIENCE_MS = 60_000
 const BAD = "error('bad row') IS NULL"
 const SOURCES = ['one', 'two']

@@ -15,7 +15,7 @@ import { randomNumbers } from './harness/random-numbers.ts'
 import { idsOf } from './harness/table-checks.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
-const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 8))
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? runs(20, 6))
 /** Repeats a run: the moments are drawn from this seed. */
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 

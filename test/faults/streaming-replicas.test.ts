@@ -10,11 +10,12 @@ import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { deleteRow } from '../streaming/support.ts'
+import { runs } from '../support/effort.ts'
 import { type Found, sleep, until } from '../support/waiting.ts'
 import { idsOf } from './harness/table-checks.ts'
 
 /** Takeovers of each kind; more of them with REPLICA_ROUNDS. */
-const ROUNDS = Number(process.env['REPLICA_ROUNDS'] ?? 3)
+const ROUNDS = Number(process.env['REPLICA_ROUNDS'] ?? runs(3, 1))
 const PIPELINES = 6
 const PATIENCE_MS = 90_000
 

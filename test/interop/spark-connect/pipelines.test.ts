@@ -42,7 +42,7 @@ interface Comparison {
 
 /** How often the service is killed, and Spark, whose start takes longer: 50 and 20 with SPARK_PIPELINE_CRASHES=50. */
 const CRASHES = Number(process.env['SPARK_PIPELINE_CRASHES'] ?? 2)
-const SPARK_CRASHES = Math.max(2, Math.round(CRASHES * 0.4))
+const SPARK_CRASHES = Math.max(1, Math.round(CRASHES * 0.4))
 /** How often a pipeline is started and stopped, and how often the snapshots that a stream reads are to expire. */
 const CYCLES = Number(process.env['SPARK_PIPELINE_CYCLES'] ?? 3)
 /** For how long nothing is written; Spark ends sessions that nobody used for 60 minutes, so try 61 with SPARK_IDLE_MINUTES=61. */
