@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callsTool, says } from '../support/model-provider/reply.ts'
 import type { Actor } from '../support/lifecycle.ts'
-import { stateKinds } from '../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../support/state-kinds.ts'
 import { stateOf } from '../support/state-of.ts'
 import { type AgentLab, SMALL_EVENTS, startAgentLab } from './agent-lab.ts'
 
 const HOUR_MS = 3_600_000
 
-describe.each(stateKinds)('a change proposed by the agent, state on $name', ({ skip, place }) => {
+describe.each(stateKindsOfWholeRuns)('a change proposed by the agent, state on $name', ({ skip, place }) => {
   let lab: AgentLab
   let offsetMs = 0
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { isLongRun } from './effort.ts'
+import { isLongRun, isWholeRun } from './effort.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 
 interface StatePlace {
@@ -7,20 +7,29 @@ interface StatePlace {
   readonly remove: () => Promise<void>
 }
 
-/** Where a service can keep its state: suites run once for each that is at hand. */
-export const stateKinds: readonly {
+interface StateKind {
   readonly name: string
   readonly skip: boolean
   readonly place: () => Promise<StatePlace>
-}[] = [
-  { name: 'SQLite', skip: false, place: async () => ({ env: {}, remove: async () => undefined }) },
-  {
-    name: 'PostgreSQL',
-    // a short run tests the stores on PostgreSQL, not every service again
-    skip: postgresServer === undefined || !isLongRun,
-    place: async () => {
-      const { place, remove } = await postgresPlace()
-      return { env: { DATABASE_URL: place }, remove }
-    },
-  },
-]
+}
+
+const SQLITE: StateKind = {
+  name: 'SQLite',
+  skip: false,
+  place: async () => ({ env: {}, remove: async () => undefined }),
+}
+
+/** A short run tests the stores on PostgreSQL, not every service again. */
+function kinds(isPostgresTested: boolean): readonly StateKind[] {
+  const place = async () => {
+    const { place: database, remove } = await postgresPlace()
+    return { env: { DATABASE_URL: database }, remove }
+  }
+  return [SQLITE, { name: 'PostgreSQL', skip: postgresServer === undefined || !isPostgresTested, place }]
+}
+
+/** Where a service can keep its state: suites of what depends on the transactions of a database run once for each that is at hand. */
+export const stateKinds = kinds(isLongRun)
+
+/** The same for suites that use the stores as others do: CI runs them on SQLite alone. */
+export const stateKindsOfWholeRuns = kinds(isWholeRun)

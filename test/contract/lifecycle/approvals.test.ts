@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENVIRONMENTS, type Environment, TRANSITIONS } from '../../../src/domain/environments.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 
 /** The transitions of docs/api.md#environments: target and response status. */
@@ -16,7 +16,7 @@ const MOVES: Readonly<Record<string, readonly [status: 200 | 202, to: Environmen
   'production retire': [200, 'retired'],
 }
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`transitions and approvals on ${kind.name}`, () => {
     let service: TestService
     let users: Lifecycle

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Environment } from '../../../src/domain/environments.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const BASE = '/api/pipeline-defs'
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`pipeline definitions on ${kind.name}`, () => {
     let service: TestService
     let users: Lifecycle

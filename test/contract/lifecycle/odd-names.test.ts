@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 
 /** Levels of the body of a request around a `config`: body, nodes, node. */
 const LEVELS_ABOVE_CONFIG = 3
@@ -51,7 +51,7 @@ function graphText(config: string, more = ''): string {
   return `{${more}"nodes":[{"id":"n","type":"t","config":${config},"position":{"x":0,"y":0}}],"edges":[]}`
 }
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`the content of a version on ${kind.name}`, () => {
     let service: TestService
     let users: Lifecycle

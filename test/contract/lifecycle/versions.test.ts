@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { graphs, stored } from '../../domain/graphs.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { runs } from '../../support/effort.ts'
 
 /** Content that is refused: odd-names.test.ts shows that it is. NUL, half of a surrogate pair, and a name, at any level. */
 const REFUSED_CONTENT = /\\u0000|\\ud[89a-f]|"__proto__":/
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`pipeline versions on ${kind.name}`, () => {
     let service: TestService
     let users: Lifecycle

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
 import { webhookRules } from './payload-rules.ts'
@@ -19,7 +19,7 @@ const pipeline = (type: Happening['type'], id = 'pipe-1'): Happening => ({
   data: { id, sink_table: 's.sink', definition_id: 'def-1', definition: 'to gold', environment: 'production' },
 })
 
-describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ place }) => {
+describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))('alerts on $name', ({ place }) => {
   let lab: AlertLab
   beforeEach(async () => {
     const { env, remove } = await place()

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReceiver, isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { webhookRules } from './payload-rules.ts'
 import { CI_SLOWNESS, sleep, until } from '../../support/waiting.ts'
 
 /** Causes three events, `operation.started`, `operation.finished` and `operation.failed`. */
 const happen = (service: TestService) => service.post('/api/compact', { table: 'no.such' })
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`the signed channel of an alert on ${kind.name}`, () => {
     let service: TestService
     let receiver: FakeReceiver

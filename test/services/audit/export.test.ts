@@ -5,14 +5,14 @@ import { type ChainHead, chainRow } from '../../../src/storage/audit-chain.ts'
 import type { AuditEventsTable } from '../../../src/storage/schema.ts'
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 import { LONG } from '../../support/effort.ts'
 
 const ENTRIES = 100_000
 const yes = async (): Promise<boolean> => true
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`the export of the audit log on ${kind.name}`, () => {
     let service: TestService
     let env: Readonly<Record<string, string>>

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { numbered } from '../../streaming/support.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { type DeployLab, graphOf, openDeployLab } from './deploy-lab.ts'
 
-describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({ place }) => {
+describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))('deployments on $name', ({ place }) => {
   let lab: DeployLab
   beforeAll(async () => {
     const { env, remove } = await place()

@@ -4,10 +4,10 @@ import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { LONG } from '../../support/effort.ts'
 import type { Answer } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 
-for (const kind of stateKinds.filter(({ skip }) => !skip)) {
+for (const kind of stateKindsOfWholeRuns.filter(({ skip }) => !skip)) {
   const tags = kind.name === 'SQLite' ? {} : LONG
   describe(`plans of deployments on ${kind.name}`, tags, () => {
     let lab: DeployLab

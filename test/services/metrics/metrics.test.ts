@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHealthIndexStore, type TableHealth } from '../../../src/storage/stores/tables/health-index-store.ts'
 import type { StreamingPipelinesTable } from '../../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 import { LONG } from '../../support/effort.ts'
 
 const AT = '2026-11-23T10:00:00.000Z'
 const METRICS_TOKEN = 'metrics-token-0123456789'
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`metrics on ${kind.name}`, () => {
     let service: TestService
     let env: Readonly<Record<string, string>>

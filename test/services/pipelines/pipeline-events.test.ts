@@ -5,7 +5,7 @@ import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { startFakeReceiver } from '../../support/network/fake-receiver.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 
@@ -18,7 +18,7 @@ interface PipelineEvent {
 
 const STEADY_MS = 1500
 
-for (const kind of stateKinds) {
+for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`events of pipelines on ${kind.name}`, () => {
     let lab: StreamLab
     /** Batches that fail, and how many have. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
 const FAST = { automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
@@ -24,7 +24,7 @@ function closedWindow() {
   }
 }
 
-describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ place }) => {
+describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))('policies on $name', ({ place }) => {
   let service: TestService
   beforeAll(async () => {
     const { env, remove } = await place()

@@ -8,7 +8,7 @@ import { planFiles } from '../../../../src/iceberg/scan/scan.ts'
 import type { TableUpdate } from '../../../../src/iceberg/update/table-update.ts'
 import { reconcileOperation } from '../../../../src/maintenance/recovery/reconcile.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
-import { stateKinds } from '../../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../../support/state-kinds.ts'
 import { LONG } from '../../../support/effort.ts'
 
 const EVENTS = { namespace: ['demo'], name: 'events' }
@@ -83,7 +83,7 @@ function pointTo(metadataLocation: string): void {
   }
 }
 
-describe.each(stateKinds.filter(({ skip }) => !skip))(
+describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))(
   'what an expiry removed, with the state in $name',
   ({ place }) => {
     beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../../support/service.ts'
-import { stateKinds } from '../../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../../support/state-kinds.ts'
 import { until } from '../../../support/waiting.ts'
 
 const FAST = { automation: { index: { pollMs: 20, remeasureMs: 0 } } }
 
-describe.each(stateKinds.filter(({ skip }) => !skip))('the health index on $name', ({ place }) => {
+describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))('the health index on $name', ({ place }) => {
   let service: TestService
   beforeAll(async () => {
     const { env, remove } = await place()
