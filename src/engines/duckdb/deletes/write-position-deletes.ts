@@ -11,7 +11,7 @@ import type { CopiedFile } from '../write/copy-writer.ts'
 import { fileMetrics } from '../write/file-metrics.ts'
 import { readFooters } from '../write/output-files.ts'
 import type { Footer } from '../write/output-files.ts'
-import { leafColumns, verifyLayout } from '../write/output-layout.ts'
+import { leafColumns } from '../write/output-layout.ts'
 import { DELETE_COLUMNS, FILE_PATH, POS } from '../scan/delete-columns.ts'
 
 /** Position delete files of one partition, and the storage that they are written to. */
@@ -54,15 +54,14 @@ export async function writePositionDeletes(
     orderBy: `ORDER BY s.${PATH_COLUMN}, s.${POS_COLUMN}`,
   })
   const paths = copied.map(({ path }) => path)
-  await verifyLayout(run, paths, DELETE_COLUMNS)
+  const footers = await readFooters(paths, DELETE_COLUMNS)
   const rowsWritten = await requireSameRows(run, distinct, paths)
-  const footers = await readFooters(run, paths)
   const described: DataFile[] = []
   const placed: string[] = []
   try {
     for (const [index, file] of copied.entries()) {
       const location = output.newLocation(index)
-      const entry = await describe(run, file, { output, location, footer: footers.get(file.path) })
+      const entry = await describe(run, file, { output, location, footer: footers[index] })
       await output.io.moveIn(file.path, location)
       placed.push(location)
       described.push(entry)

@@ -55,6 +55,8 @@ export interface ColumnChunk {
 /** A Parquet footer, read without the engine. */
 export interface ParquetFooter {
   readonly root: ParquetNode
+  /** Encoded elements of the schema, the root first. */
+  readonly schema: readonly Uint8Array[]
   readonly rowCount: number
   /** The programs that wrote the file and its pages; none when unknown. */
   readonly writers: readonly string[]
@@ -148,6 +150,7 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, 'bytes' | 'fileSize'> {
   const reader = new CompactReader(bytes, location)
   const elements: SchemaElement[] = []
+  const schema: Uint8Array[] = []
   const rowGroups: ColumnChunk[][] = []
   let layout = ''
   let rowCount = 0
@@ -163,7 +166,11 @@ function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, '
   reader.struct((id) => {
     if (id === 2) {
       const start = reader.position
-      reader.list(() => elements.push(readElement(reader)))
+      reader.list(() => {
+        const at = reader.position
+        elements.push(readElement(reader))
+        schema.push(bytes.subarray(at, reader.position))
+      })
       layout = new TextDecoder('latin1').decode(bytes.subarray(start, reader.position))
     } else if (id === 3) rowCount = reader.integer()
     else if (id === 4) reader.list(addRowGroup)
@@ -181,7 +188,7 @@ function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, '
   if (rowGroups.some((chunks) => chunks.length !== leaves)) {
     throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} does not have one chunk for each column`)
   }
-  return { root, rowCount, writers, rowGroups, layout }
+  return { root, schema, rowCount, writers, rowGroups, layout }
 }
 
 /** Key of the programs that wrote the pages of a joined file, one per line; the name is that of Parquet's own rewriter in Java. */

@@ -10,17 +10,19 @@ import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { RewriteResult } from '../../rewrite-result.ts'
 import type { RowGroupCopyResult, RowGroupCopyTask } from '../../row-group-copy.ts'
 
+import { textOf } from '../session/result-values.ts'
 import type { DuckDbRun } from '../session/session.ts'
+import { textList } from '../session/sql-text.ts'
 import { wantedBloomFilters } from '../write/bloom-filters.ts'
 import { codecNumber } from '../write/codec.ts'
 import { metricsModes } from '../write/metrics-config.ts'
-import { readFooters } from '../write/output-files.ts'
+import type { Footer } from '../write/output-files.ts'
 import { leafColumns } from '../write/output-layout.ts'
-import { leafIds } from './file-columns.ts'
 import { joinFiles } from './join-files.ts'
 import type { JoinedFile } from './join-files.ts'
 import { requireJoinable } from './joined-footer.ts'
 import { joinedMetrics } from './joined-metrics.ts'
+import { leafIds } from '../parquet/file-columns.ts'
 import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 import { readStoredFooter } from '../parquet/stored-footer.ts'
 import type { StoredChunk, StoredFooter, StoredRowGroup } from '../parquet/stored-footer.ts'
@@ -151,7 +153,7 @@ function fileBins(footers: readonly StoredFooter[], { outputFiles, fileSizes }: 
 /** The engine reads the new footers too, on its own; files that it cannot read are for the rewrite to judge. */
 async function requireReadable(run: DuckDbRun, joined: readonly Joined[]): Promise<void> {
   const paths = joined.map(({ file }) => file.path)
-  const found = await readFooters(run, paths).catch((error: unknown) => {
+  const found = await engineFooters(run, paths).catch((error: unknown) => {
     throw isIcebergError(error, 'ENGINE_FAILED') ? new NotCopyableError(error.message) : error
   })
   for (const { file } of joined) {
@@ -159,6 +161,26 @@ async function requireReadable(run: DuckDbRun, joined: readonly Joined[]): Promi
     const isSame = footer?.rowCount === rowsOf(file) && splitOffsets(file).join() === footer.splitOffsets.join()
     if (!isSame) throw new NotCopyableError('the engine reads another footer than the one that was written')
   }
+}
+
+/** What the engine reads in the footers of files, by path. */
+async function engineFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
+  const list = textList(paths)
+  const offsets = new Map<string, number[]>()
+  const rows = await run.rows(`
+    SELECT file_name, min(least(nullif(dictionary_page_offset, 0), data_page_offset)) AS start
+    FROM parquet_metadata(${list}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`)
+  for (const row of rows) {
+    const name = textOf(row['file_name'])
+    offsets.set(name, [...(offsets.get(name) ?? []), Number(row['start'])])
+  }
+  const counts = await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)
+  return new Map(
+    counts.map((row) => {
+      const name = textOf(row['file_name'])
+      return [name, { rowCount: Number(row['num_rows']), splitOffsets: offsets.get(name) ?? [] }]
+    }),
+  )
 }
 
 function rowsOf({ rowGroups }: JoinedFile): number {

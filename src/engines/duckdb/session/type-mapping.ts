@@ -3,7 +3,6 @@ import { formatType } from '../../../iceberg/schema/type-names.ts'
 import type { NestedField, PrimitiveType, Type } from '../../../iceberg/schema/types.ts'
 import { unwritableReason } from '../../writable-types.ts'
 
-import { decimalBytes, WIDE_DECIMAL_BYTES } from './decimal-bytes.ts'
 import { quoteName } from './sql-text.ts'
 
 /** Key of a nested column's own id in DuckDB's FIELD_IDS option. */
@@ -80,58 +79,4 @@ export function requireWritable(
 ): void {
   const reason = unwritableReason(fields, properties)
   if (reason !== undefined) throw new IcebergError('UNSUPPORTED', `${reason}; nothing was changed`)
-}
-
-/** How a primitive must look in a Parquet file (Iceberg spec, Appendix A), as `parquet_schema` describes it. */
-export interface ParquetForm {
-  readonly physical: string
-  readonly length?: number
-  /** Another length that readers accept, where the runtime cannot write the minimal one. */
-  readonly otherLength?: number
-  /** The required logical type, as `parquet_schema` shows it; undefined: there must be none. */
-  readonly logical?: RegExp
-}
-
-/** The Parquet form of a primitive that this engine writes; `UNSUPPORTED` for one that it does not. */
-export function parquetForm(type: PrimitiveType): ParquetForm {
-  switch (type.kind) {
-    case 'boolean':
-    case 'float':
-    case 'double':
-      return { physical: type.kind.toUpperCase() }
-    case 'int':
-      return { physical: 'INT32' }
-    case 'long':
-      return { physical: 'INT64' }
-    case 'date':
-      return { physical: 'INT32', logical: /DATE/i }
-    case 'time':
-      return { physical: 'INT64', logical: /TimeType.*MICROS=Micro/ }
-    case 'timestamp':
-      return { physical: 'INT64', logical: /TimestampType\(isAdjustedToUTC=0.*MICROS=Micro/ }
-    case 'timestamptz':
-      return { physical: 'INT64', logical: /TimestampType\(isAdjustedToUTC=1.*MICROS=Micro/ }
-    case 'timestamp_ns':
-      return { physical: 'INT64', logical: /TimestampType\(isAdjustedToUTC=0.*NANOS=Nano/ }
-    case 'string':
-      return { physical: 'BYTE_ARRAY', logical: /UTF8|String/ }
-    case 'uuid':
-      return { physical: 'FIXED_LEN_BYTE_ARRAY', length: 16, logical: /UUID/ }
-    case 'binary':
-      return { physical: 'BYTE_ARRAY' }
-    case 'fixed':
-      return { physical: 'FIXED_LEN_BYTE_ARRAY', length: type.length }
-    case 'decimal':
-      return decimalForm(type.precision)
-    default:
-      throw new IcebergError('UNSUPPORTED', `the embedded engine cannot write values of type ${formatType(type)}`)
-  }
-}
-
-function decimalForm(precision: number): ParquetForm {
-  const logical = /DECIMAL/i
-  if (precision <= 9) return { physical: 'INT32', logical }
-  if (precision <= 18) return { physical: 'INT64', logical }
-  const length = decimalBytes(precision)
-  return { physical: 'FIXED_LEN_BYTE_ARRAY', length, otherLength: WIDE_DECIMAL_BYTES, logical }
 }

@@ -1,3 +1,4 @@
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
@@ -10,14 +11,16 @@ import type { Clustering } from '../../engine.ts'
 import type { OutputSpec } from '../../output-spec.ts'
 
 import type { CopiedFile } from './copy-writer.ts'
+import { readFooter } from '../parquet/footer.ts'
 import type { DuckDbRun } from '../session/session.ts'
-import { textOf } from '../session/result-values.ts'
 import { fileMetrics, valueRanges } from './file-metrics.ts'
 import type { ValueRange } from './file-metrics.ts'
 import { metricsModes } from './metrics-config.ts'
 import { leafColumns, verifyLayout } from './output-layout.ts'
 import type { LeafColumn } from './output-layout.ts'
-import { textList } from '../session/sql-text.ts'
+
+/** Footers that are read at the same time. */
+const FOOTERS_AT_ONCE = 8
 
 /** A copied file and the partition of all its rows. */
 export interface PlacedFile {
@@ -63,9 +66,10 @@ export interface Output {
 /** Checks copied files, moves them to their final locations and describes them; if anything fails, none is left there. */
 export async function placeFiles(context: OutputContext, files: readonly PlacedFile[]): Promise<Output> {
   const { run, io, output } = context
-  const paths = files.map(({ copied }) => copied.path)
-  await verifyLayout(run, paths, context.fields)
-  const footers = await readFooters(run, paths)
+  const footers = await readFooters(
+    files.map(({ copied }) => copied.path),
+    context.fields,
+  )
   const leaves = leafColumns(context.fields)
   const ranges = await valueRanges(
     run,
@@ -80,7 +84,7 @@ export async function placeFiles(context: OutputContext, files: readonly PlacedF
     const nextIndex = indexPerPartition(context)
     for (const [at, file] of files.entries()) {
       run.check()
-      const footer = footers.get(file.copied.path)
+      const footer = footers[at]
       if (footer === undefined) throw new IcebergError('ENGINE_FAILED', 'a new file has no footer')
       const location = output.newDataLocation(file.partition, nextIndex(file.partition))
       placed.push(location)
@@ -91,7 +95,7 @@ export async function placeFiles(context: OutputContext, files: readonly PlacedF
       described.push(describe(file, { location, footer, ranges: ranges[at] ?? new Map() }))
     }
     run.check()
-    return { files: described, rowsWritten: [...footers.values()].reduce((sum, { rowCount }) => sum + rowCount, 0) }
+    return { files: described, rowsWritten: footers.reduce((sum, { rowCount }) => sum + rowCount, 0) }
   } catch (error) {
     // one that cannot be deleted is an orphan, which the clean-up of orphans finds; the error matters more
     await Promise.all(placed.map((location) => io.delete(location).catch(() => undefined)))
@@ -106,24 +110,16 @@ export interface Footer {
   readonly splitOffsets: readonly number[]
 }
 
-/** Reads the footers of written files, by path. */
-export async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
-  const footers = new Map<string, Footer>()
-  if (paths.length === 0) return footers
-  const list = textList(paths)
-  const offsets = new Map<string, number[]>()
-  const rows = await run.rows(`
-    SELECT file_name, min(least(nullif(dictionary_page_offset, 0), data_page_offset)) AS start
-    FROM parquet_metadata(${list}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`)
-  for (const row of rows) {
-    const name = textOf(row['file_name'])
-    offsets.set(name, [...(offsets.get(name) ?? []), Number(row['start'])])
-  }
-  for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
-    const name = textOf(row['file_name'])
-    footers.set(name, { rowCount: Number(row['num_rows']), splitOffsets: offsets.get(name) ?? [] })
-  }
-  return footers
+/** Reads the footers of written files, in their order, and verifies their layout, see {@link verifyLayout}. */
+export async function readFooters(
+  paths: readonly string[],
+  fields: readonly NestedField[],
+): Promise<readonly Footer[]> {
+  return mapBounded(paths, FOOTERS_AT_ONCE, async (path) => {
+    const { rowCount, rowGroups, schema } = await readFooter(path, path)
+    verifyLayout({ schema, location: path }, fields)
+    return { rowCount, splitOffsets: rowGroups.map((chunks) => Math.min(...chunks.map(({ start }) => start))) }
+  })
 }
 
 interface Placing {

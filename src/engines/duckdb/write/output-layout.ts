@@ -2,11 +2,11 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { NestedField, Type } from '../../../iceberg/schema/types.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 
-import type { DuckDbRun, ResultRow } from '../session/session.ts'
-import { textOf } from '../session/result-values.ts'
-import { quoteName, textList } from '../session/sql-text.ts'
-import { parquetForm, structMembers } from '../session/type-mapping.ts'
-import type { ParquetForm } from '../session/type-mapping.ts'
+import { leafIds } from '../parquet/file-columns.ts'
+import type { StoredSchema } from '../parquet/file-columns.ts'
+import { NotCopyableError } from '../parquet/not-copyable-error.ts'
+import { quoteName } from '../session/sql-text.ts'
+import { structMembers } from '../session/type-mapping.ts'
 
 /** A primitive of an output file that has statistics. */
 export interface LeafColumn {
@@ -56,67 +56,16 @@ function parts(type: Type): NestedField[] {
   ]
 }
 
-/** A node that a written schema must have: its id and, for primitives, its form. */
-interface ExpectedNode {
-  readonly id?: number
-  readonly form?: ParquetForm
-}
-
 /**
- * Reads back the schemas of written files and compares every field id and physical type with the table's schema
- * (docs/iceberg-notes.md#parquet-types); `ENGINE_FAILED` when they differ.
+ * Compares the schema in the footer of a written file with the table's: field ids, types and nesting (docs/iceberg-notes.md#parquet-types);
+ * `ENGINE_FAILED` when they differ. The engine that wrote the footer has no part in this.
  */
-export async function verifyLayout(
-  run: DuckDbRun,
-  paths: readonly string[],
-  fields: readonly NestedField[],
-): Promise<void> {
-  if (paths.length === 0) return
-  const expected: ExpectedNode[] = [{}, ...fields.flatMap((field) => expectedNodes(field.id, field.type))]
-  const layouts = await run.rows(`
-    SELECT DISTINCT nodes FROM (
-      SELECT list({
-        name: name, id: field_id, type: type, length: type_length, said: concat_ws(' ', converted_type, logical_type)
-      } ORDER BY column_id) AS nodes
-      FROM parquet_schema(${textList(paths)}) GROUP BY file_name
-    )`)
-  for (const layout of layouts) compare(layout['nodes'] as unknown as readonly ResultRow[], expected)
-}
-
-function compare(nodes: readonly ResultRow[], expected: readonly ExpectedNode[]): void {
-  if (nodes.length !== expected.length) throw wrongLayout(`it has ${nodes.length} nodes instead of ${expected.length}`)
-  for (const [at, { id, form }] of expected.entries()) {
-    const node = nodes[at] ?? {}
-    const foundId = node['id'] === null || node['id'] === undefined ? undefined : Number(node['id'])
-    if (foundId !== id)
-      throw wrongLayout(`${textOf(node['name'])} has field id ${foundId ?? 'none'} instead of ${id ?? 'none'}`)
-    if (form && !hasForm(node, form)) {
-      throw wrongLayout(`${textOf(node['name'])} is ${textOf(node['type'])} (${textOf(node['said'])})`)
-    }
+export function verifyLayout(footer: StoredSchema, fields: readonly NestedField[]): void {
+  try {
+    leafIds(footer, fields, new Set(fields.map(({ id }) => id)))
+  } catch (error) {
+    if (!(error instanceof NotCopyableError)) throw error
+    const message = `a new file does not have the layout of the table's schema: ${error.message}`
+    throw new IcebergError('ENGINE_FAILED', message, { cause: error })
   }
-}
-
-function hasForm(node: ResultRow, { physical, length, otherLength, logical }: ParquetForm): boolean {
-  const said = textOf(node['said'])
-  if (node['type'] !== physical) return false
-  if (length !== undefined && ![length, otherLength].includes(Number(node['length']))) return false
-  // plain integers carry INT_32 or INT_64, which say nothing new
-  return logical === undefined ? /^(INT_32|INT_64|IntType\(.*\)|\s)*$/.test(said) : logical.test(said)
-}
-
-function expectedNodes(id: number, type: Type): ExpectedNode[] {
-  switch (type.kind) {
-    case 'struct':
-      return [{ id }, ...type.fields.flatMap((field) => expectedNodes(field.id, field.type))]
-    case 'list':
-      return [{ id }, {}, ...expectedNodes(type.elementId, type.element)]
-    case 'map':
-      return [{ id }, {}, ...expectedNodes(type.keyId, type.key), ...expectedNodes(type.valueId, type.value)]
-    default:
-      return [{ id, form: parquetForm(type) }]
-  }
-}
-
-function wrongLayout(what: string): IcebergError {
-  return new IcebergError('ENGINE_FAILED', `a new file does not have the layout of the table's schema: ${what}`)
 }

@@ -1,7 +1,7 @@
 import type { GeoType, PrimitiveType } from '../../../iceberg/schema/types.ts'
 
-import { readInteger, readStored, readText } from '../parquet/compact-struct.ts'
-import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
+import { readInteger, readStored, readText } from './compact-struct.ts'
+import type { StoredField, StoredStruct } from './compact-struct.ts'
 
 /** Physical types of parquet.thrift by their numbers. */
 const PHYSICAL = ['BOOLEAN', 'INT32', 'INT64', 'INT96', 'FLOAT', 'DOUBLE', 'BYTE_ARRAY', 'FIXED'] as const

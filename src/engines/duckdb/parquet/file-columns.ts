@@ -2,11 +2,18 @@ import { childFields } from '../../../iceberg/schema/schema.ts'
 import { isNested } from '../../../iceberg/schema/types.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import { readInteger, readStored, readText } from '../parquet/compact-struct.ts'
-import type { StoredStruct } from '../parquet/compact-struct.ts'
-import { NotCopyableError } from '../parquet/not-copyable-error.ts'
+import { readInteger, readStored, readText } from './compact-struct.ts'
+import type { StoredStruct } from './compact-struct.ts'
+import { NotCopyableError } from './not-copyable-error.ts'
 import { formsOfType, storedForm } from './parquet-form.ts'
-import type { StoredFooter } from '../parquet/stored-footer.ts'
+
+/** The schema of a file as it is stored. */
+export interface StoredSchema {
+  /** Names the file in errors. */
+  readonly location: string
+  /** Encoded elements, the root first. */
+  readonly schema: readonly Uint8Array[]
+}
 
 /** An element of a stored schema with those below it. */
 interface Node {
@@ -26,7 +33,7 @@ const REPEATED = 2
  * its type, and nothing else. {@link NotCopyableError} says what differs. A column may be missing where readers see nulls anyway.
  */
 export function leafIds(
-  footer: Pick<StoredFooter, 'schema' | 'location'>,
+  footer: StoredSchema,
   fields: readonly NestedField[],
   requiredIds: ReadonlySet<number>,
 ): readonly number[] {
@@ -106,7 +113,7 @@ function wrongForm({ form, name }: Node, field: NestedField): NotCopyableError {
   )
 }
 
-function buildTree({ schema, location }: Pick<StoredFooter, 'schema' | 'location'>): Node {
+function buildTree({ schema, location }: StoredSchema): Node {
   let next = 0
   const build = (depth: number): Node => {
     const bytes = schema[next++]
