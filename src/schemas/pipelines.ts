@@ -52,6 +52,10 @@ export const startPipelineRequest = z
       .max(100)
       .meta({ description: 'Number and unit (ms, s, min, h), from 100 ms to 24 h', example: '5 seconds' }),
     create_sink_table: z.boolean().optional(),
+    maintain_sink: z.boolean().optional().meta({
+      description:
+        'Creates a policy that compacts the sink when small files and deletes add up, unless the sink has it. Needs the role LeadDataEngineer',
+    }),
     on_delete: z.enum(['fail', 'skip']).optional(),
     read: readMode.optional().meta({
       description: `${READ_HELP}. Default for read, write and key: as before for a pipeline that is started again, else appends and append`,

@@ -90,9 +90,10 @@ async function planStart(request: StartPipelineRequest, { services }: ToolRun): 
   return { plan: args, summary, action: { arguments: args as { readonly [key: string]: typeof args } } }
 }
 
-function firstSteps({ from, into_branch: branch }: StartPipelineRequest): string {
+function firstSteps({ from, into_branch: branch, maintain_sink: isMaintained }: StartPipelineRequest): string {
   const begins = from === undefined ? '' : `, reading ${beginText(from)}`
-  return branch === undefined ? begins : `${begins}, writing to the branch ${branch.name} first`
+  const fills = branch === undefined ? '' : `, writing to the branch ${branch.name} first`
+  return `${begins}${fills}${isMaintained === true ? ', and create a policy that compacts the sink' : ''}`
 }
 
 function beginText(from: StartFrom): string {

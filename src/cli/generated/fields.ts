@@ -106,7 +106,7 @@ export interface BodyFields {
   readonly addComment: 'comment'
   readonly getPipelineBoard: never
   readonly getPendingApprovals: never
-  readonly startPipeline: 'source_table' | 'sink_table' | 'checkpoint_location' | 'trigger_interval' | 'create_sink_table' | 'on_delete' | 'read' | 'write' | 'key' | 'on_schema_change' | 'from' | 'into_branch' | 'max_files_per_batch' | 'max_bytes_per_batch' | 'engine' | 'version_id'
+  readonly startPipeline: 'source_table' | 'sink_table' | 'checkpoint_location' | 'trigger_interval' | 'create_sink_table' | 'maintain_sink' | 'on_delete' | 'read' | 'write' | 'key' | 'on_schema_change' | 'from' | 'into_branch' | 'max_files_per_batch' | 'max_bytes_per_batch' | 'engine' | 'version_id'
   readonly stopPipeline: 'mode'
   readonly getPipelineStatus: never
   readonly getPipelineHistory: never

@@ -62,6 +62,8 @@ export interface PipelineServiceDeps {
   readonly environments: Pick<EnvironmentService, 'list'>
   readonly versions: RunnableVersions
   readonly owners?: PipelineOwners
+  /** Creates the policy that keeps a sink healthy, in the transaction that starts its pipeline; its errors name `maintain_sink`. */
+  readonly maintainSink?: (tx: Tx, sink: { readonly table: string; readonly context: RequestContext }) => Promise<void>
   /** Releases the snapshots that were pinned in a source for a deleted pipeline. */
   readonly unpin?: (record: PipelineRecord) => Promise<void>
 }

@@ -1,6 +1,8 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/pipelines/trigger-interval.ts'
+import { type Caller, hasRole } from '../../domain/roles.ts'
 import type { StartFrom, StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
@@ -33,6 +35,8 @@ export async function startPipeline(
 ): Promise<PipelineView> {
   const triggerMs = parseTriggerInterval(asked.trigger_interval)
   if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
+  const isMaintained = asked.maintain_sink === true
+  if (isMaintained) requireRoleForPolicies(context.caller)
   const version = await compiled(deps, asked, context)
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
@@ -55,7 +59,7 @@ export async function startPipeline(
   const warned = { ...checked, warnings: [...checked.warnings, ...warnings] }
   const record = { request, triggerMs, sources, checked: warned, version, modes, known, engine: chosen, user }
   const pipeline = newRecord(deps, record)
-  await insert(deps, { pipeline, isKnown: known !== undefined, context })
+  await insert(deps, { pipeline, isKnown: known !== undefined, isMaintained, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
 }
@@ -136,6 +140,13 @@ async function compiled(
   return versions.compileVersion(id, caller.user, environment)
 }
 
+/** The start creates a policy, which only leads do. Throws `FORBIDDEN`. */
+function requireRoleForPolicies({ user, role }: Caller): void {
+  if (hasRole(role, 'LeadDataEngineer')) return
+  const message = `maintain_sink creates a policy, which needs the role LeadDataEngineer; ${user} is ${role}`
+  throw new DomainError('FORBIDDEN', message)
+}
+
 /** The sink table; a version defines its own. */
 function sinkOf(request: StartPipelineRequest, version: CompiledVersion | undefined): string {
   if (version === undefined) {
@@ -194,11 +205,15 @@ function isLive({ state }: PipelineRecord): boolean {
 interface Insertion {
   readonly pipeline: PipelineRecord
   readonly isKnown: boolean
+  readonly isMaintained: boolean
   readonly context: RequestContext
 }
 
 /** Of two concurrent starts only one gets the sink and the checkpoint: the database enforces uniqueness of both. */
-async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }: Insertion): Promise<void> {
+async function insert(
+  deps: PipelineServiceDeps,
+  { pipeline, isKnown, isMaintained, context }: Insertion,
+): Promise<void> {
   const { id, runId, sources, sinkTable } = pipeline
   const taken = 'another pipeline has just been started on it'
   try {
@@ -211,6 +226,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)
       else if (!(await store.revive(pipeline))) throw refuse('CONFLICT', 'checkpoint_location', taken)
+      if (isMaintained) await deps.maintainSink?.(tx, { table: sinkTable, context })
       const details = {
         run_id: runId,
         source_table: sources.join(', '),

@@ -26,9 +26,9 @@ import {
   type PolicyTableState,
 } from '../../storage/stores/policies/decision-store.ts'
 import { createPolicyStore, type PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
-import type { Tx } from '../../storage/transactions.ts'
 import { cursorPage, fromCursorPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { governingPolicies, matchesPolicy } from './governance.ts'
+import { insertPolicy, recordPolicyChange, requireFreeName, settingsJson } from './policy-changes.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
 import { stateOfTable } from './table-state.ts'
@@ -73,7 +73,11 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
     },
     get: async (id) => viewOf(deps, (await policies.find(id)) ?? unknownPolicy(id)),
     create: async (request, context, managedBy) =>
-      changed(await create(deps, { request: requireMeaning(request), managedBy }, context)),
+      changed(
+        await deps.inTransaction((tx) =>
+          insertPolicy(deps, tx, { request: requireMeaning(request), managedBy, context }),
+        ),
+      ),
     update: async (id, request, change) =>
       changed(await update(deps, { id, request: requireMeaning(request) }, change)),
     remove: (id, change) => remove(deps, id, change),
@@ -88,7 +92,7 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
       const resumedTables = await deps.inTransaction(async (tx) => {
         const policy = (await createPolicyStore(tx).find(id)) ?? unknownPolicy(id)
         const tables = await createDecisionStore(tx).resume(id, table)
-        await record(deps, tx, { policy, context, action: 'resume', details: { tables } })
+        await recordPolicyChange(deps, tx, { policy, context, action: 'resume', details: { tables } })
         return tables
       })
       deps.onChange()
@@ -109,35 +113,6 @@ function requireMeaning(request: PolicyRequest): PolicyRequest {
   return request
 }
 
-interface NewPolicy {
-  readonly request: PolicyRequest
-  readonly managedBy: string | undefined
-}
-
-async function create(
-  deps: PolicyServiceDeps,
-  { request, managedBy }: NewPolicy,
-  context: RequestContext,
-): Promise<PolicyRecord> {
-  return deps.inTransaction(async (tx) => {
-    const at = deps.now().toISOString()
-    const policy: PolicyRecord = {
-      id: deps.newId('pol'),
-      settings: policyWithDefaults(request),
-      managedBy,
-      revision: 1,
-      createdBy: context.caller.user,
-      createdAt: at,
-      updatedAt: at,
-    }
-    await requireFreeName(tx, policy)
-    await createPolicyStore(tx).insert(policy)
-    const details = { after: settingsJson(policy), ...managerChange(undefined, managedBy) }
-    await record(deps, tx, { policy, context, action: 'create', details })
-    return policy
-  })
-}
-
 async function update(
   deps: PolicyServiceDeps,
   { id, request }: { readonly id: string; readonly request: PolicyRequest },
@@ -155,7 +130,7 @@ async function update(
     await createDecisionStore(tx).resume(id)
     const owner = managerChange(old.managedBy, managedBy)
     const details = { before: settingsJson(old), after: settingsJson(policy), ...owner }
-    await record(deps, tx, { policy, context, action: 'update', details })
+    await recordPolicyChange(deps, tx, { policy, context, action: 'update', details })
     return policy
   })
 }
@@ -168,49 +143,8 @@ async function remove(deps: PolicyServiceDeps, id: string, changeRequest: Change
     requireVersion(precondition, policy.revision)
     requireManager(policy.managedBy, manager)
     await store.delete(id)
-    await record(deps, tx, { policy, context, action: 'delete', details: { before: settingsJson(policy) } })
+    await recordPolicyChange(deps, tx, { policy, context, action: 'delete', details: { before: settingsJson(policy) } })
   })
-}
-
-async function requireFreeName(tx: Tx, { id, settings: { name } }: PolicyRecord): Promise<void> {
-  const other = await createPolicyStore(tx).findByName(name)
-  if (other === undefined || other.id === id) return
-  const message = `there is a policy named ${name}`
-  throw new DomainError('CONFLICT', message, { fields: [{ path: 'name', message }] })
-}
-
-function settingsJson({ settings }: PolicyRecord) {
-  return JSON.parse(JSON.stringify(settings))
-}
-
-interface PolicyEntry {
-  readonly policy: PolicyRecord
-  readonly context: RequestContext
-  readonly action: 'create' | 'update' | 'delete' | 'resume'
-  readonly details: object
-}
-
-const EVENT_OF = {
-  create: 'policy.created',
-  update: 'policy.updated',
-  delete: 'policy.deleted',
-  resume: 'policy.resumed',
-} as const
-
-async function record(
-  { audit, events }: PolicyServiceDeps,
-  tx: Tx,
-  { policy, context, action, details }: PolicyEntry,
-): Promise<void> {
-  const object = { objectType: 'policy', objectId: policy.id } as const
-  await audit.record(tx, {
-    ...context,
-    ...object,
-    action: `policy.${action}`,
-    details: JSON.parse(JSON.stringify(details)),
-  })
-  const data = { policy: policy.settings.name, mode: policy.settings.mode, revision: policy.revision }
-  await events.append(tx, { type: EVENT_OF[action], ...object, data })
 }
 
 async function viewOf(deps: PolicyDeps, policy: PolicyRecord): Promise<PolicyView> {

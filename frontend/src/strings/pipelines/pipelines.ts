@@ -265,6 +265,8 @@ export const pipelines = {
       log: 'With the columns and partitions of the source, and the columns that describe a change.',
       merge: 'With the columns of the source, sorted by the key.',
     },
+    maintainSink: 'Keep the sink compacted',
+    maintainSinkHelp: 'Creates a policy that compacts the sink table when small files and deletes add up.',
     definition: 'Definition',
     definitionPlaceholder: 'Choose a definition',
     versionField: 'Version',

@@ -218,8 +218,16 @@ function EngineField({ form }: FieldsProps) {
 }
 
 function MoreFields({ form }: FieldsProps) {
+  const canAddPolicies = hasRole(useMe()?.role ?? 'Auditor', 'LeadDataEngineer')
   return (
     <>
+      {canAddPolicies && (
+        <Checkbox
+          label={texts.maintainSink}
+          description={texts.maintainSinkHelp}
+          {...form.getInputProps('maintain_sink', { type: 'checkbox' })}
+        />
+      )}
       {isShown('on_delete', form.values) && (
         <Radio.Group label={texts.onDelete} {...form.getInputProps('on_delete')}>
           <Stack gap="xs" mt="xs">

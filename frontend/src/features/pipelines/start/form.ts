@@ -14,6 +14,8 @@ export interface StartForm extends StartChoice {
   readonly is_proposed: boolean
   readonly trigger_interval: string
   readonly create_sink_table: boolean
+  /** Create a policy for the sink; for leads. */
+  readonly maintain_sink: boolean
   readonly read: ReadMode
   readonly write: WriteMode
   /** Columns that identify a row. */
@@ -38,6 +40,7 @@ export const EMPTY_START_FORM: StartForm = {
   trigger_interval: '5 seconds',
   ...NO_START_CHOICE,
   create_sink_table: false,
+  maintain_sink: false,
   read: 'appends',
   write: 'append',
   key: [],
@@ -158,6 +161,7 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     trigger_interval: pipeline.trigger_interval,
     ...NO_START_CHOICE,
     create_sink_table: pipeline.create_sink_table,
+    maintain_sink: false,
     read: pipeline.read ?? 'appends',
     write: pipeline.write ?? 'append',
     key: pipeline.key ?? [],

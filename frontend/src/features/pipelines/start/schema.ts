@@ -61,6 +61,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: form.trigger_interval.trim(),
       ...beginIn(form, addProblem),
+      ...(form.maintain_sink ? { maintain_sink: true } : {}),
       ...(form.on_delete === 'skip' && isShown('on_delete', form) ? { on_delete: form.on_delete } : {}),
       ...engineOf(form),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
