@@ -35,8 +35,7 @@ export async function startPipeline(
 ): Promise<PipelineView> {
   const triggerMs = parseTriggerInterval(asked.trigger_interval)
   if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
-  const isMaintained = asked.maintain_sink === true
-  if (isMaintained) requireRoleForPolicies(context.caller)
+  requireRoleForPolicy(asked, context.caller)
   const version = await compiled(deps, asked, context)
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
@@ -59,7 +58,7 @@ export async function startPipeline(
   const warned = { ...checked, warnings: [...checked.warnings, ...warnings] }
   const record = { request, triggerMs, sources, checked: warned, version, modes, known, engine: chosen, user }
   const pipeline = newRecord(deps, record)
-  await insert(deps, { pipeline, isKnown: known !== undefined, isMaintained, context })
+  await insert(deps, { pipeline, isKnown: known !== undefined, isMaintained: asked.maintain_sink, context })
   await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
 }
@@ -140,9 +139,9 @@ async function compiled(
   return versions.compileVersion(id, caller.user, environment)
 }
 
-/** The start creates a policy, which only leads do. Throws `FORBIDDEN`. */
-function requireRoleForPolicies({ user, role }: Caller): void {
-  if (hasRole(role, 'LeadDataEngineer')) return
+/** A start that creates a policy needs the role that policies need. Throws `FORBIDDEN`. */
+function requireRoleForPolicy({ maintain_sink: isMaintained }: StartPipelineRequest, { user, role }: Caller): void {
+  if (isMaintained !== true || hasRole(role, 'LeadDataEngineer')) return
   const message = `maintain_sink creates a policy, which needs the role LeadDataEngineer; ${user} is ${role}`
   throw new DomainError('FORBIDDEN', message)
 }
@@ -205,7 +204,7 @@ function isLive({ state }: PipelineRecord): boolean {
 interface Insertion {
   readonly pipeline: PipelineRecord
   readonly isKnown: boolean
-  readonly isMaintained: boolean
+  readonly isMaintained: boolean | undefined
   readonly context: RequestContext
 }
 
@@ -226,7 +225,7 @@ async function insert(
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)
       else if (!(await store.revive(pipeline))) throw refuse('CONFLICT', 'checkpoint_location', taken)
-      if (isMaintained) await deps.maintainSink?.(tx, { table: sinkTable, context })
+      if (isMaintained === true) await deps.maintainSink?.(tx, { table: sinkTable, context })
       const details = {
         run_id: runId,
         source_table: sources.join(', '),
