@@ -11,7 +11,7 @@ import { type CommitOutcome, refused, type Unknown, unknown } from './commit-out
 import { deleteQuietly } from './metadata-file.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
-/** Default: the table's `commit.retry.*` properties, and Iceberg's defaults without them. */
+/** Default: the table's `commit.retry.*` properties, and without them `defaultRetries` or Iceberg's defaults. */
 export interface CommitRetries {
   /** Attempts after the first. */
   readonly count?: number
@@ -28,6 +28,8 @@ export interface CommitTableOptions {
   /** See `CommitRequest.confirm`. */
   readonly confirm?: () => Promise<void>
   readonly retries?: CommitRetries
+  /** In place of Iceberg's defaults, where the table's properties say nothing. */
+  readonly defaultRetries?: CommitRetries
   /** The table as loaded by the caller; saves a load when the catalog can check that it is still current. */
   readonly loaded?: Table
 }
@@ -94,7 +96,7 @@ export async function tryCommitTable<S extends StagedChange>(
     if (outcome.kind === 'unknown') return outcome
     await deleteQuietly(base.io, staged.writtenFiles)
     if (!(await mayRetry(catalog, base, outcome.error))) return outcome
-    const retry = retryPolicy(base.metadata.properties, options.retries)
+    const retry = retryPolicy(base.metadata.properties, options)
     const waitMs = backOffMs({ firstMs: retry.minWaitMs, maxMs: retry.maxWaitMs }, attempts)
     if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) return outcome
     try {
@@ -185,15 +187,17 @@ type RetryPolicy = Required<CommitRetries>
 
 const RETRY_DEFAULTS: RetryPolicy = { count: 4, minWaitMs: 100, maxWaitMs: 60_000, totalTimeoutMs: 1_800_000 }
 
-function retryPolicy(properties: Readonly<Record<string, string>>, given: CommitRetries = {}): RetryPolicy {
+function retryPolicy(
+  properties: Readonly<Record<string, string>>,
+  { retries = {}, defaultRetries }: Pick<CommitTableOptions, 'retries' | 'defaultRetries'>,
+): RetryPolicy {
+  const defaults = { ...RETRY_DEFAULTS, ...defaultRetries }
   return {
-    count: given.count ?? numberProperty(properties, 'commit.retry.num-retries') ?? RETRY_DEFAULTS.count,
-    minWaitMs: given.minWaitMs ?? numberProperty(properties, 'commit.retry.min-wait-ms') ?? RETRY_DEFAULTS.minWaitMs,
-    maxWaitMs: given.maxWaitMs ?? numberProperty(properties, 'commit.retry.max-wait-ms') ?? RETRY_DEFAULTS.maxWaitMs,
+    count: retries.count ?? numberProperty(properties, 'commit.retry.num-retries') ?? defaults.count,
+    minWaitMs: retries.minWaitMs ?? numberProperty(properties, 'commit.retry.min-wait-ms') ?? defaults.minWaitMs,
+    maxWaitMs: retries.maxWaitMs ?? numberProperty(properties, 'commit.retry.max-wait-ms') ?? defaults.maxWaitMs,
     totalTimeoutMs:
-      given.totalTimeoutMs ??
-      numberProperty(properties, 'commit.retry.total-timeout-ms') ??
-      RETRY_DEFAULTS.totalTimeoutMs,
+      retries.totalTimeoutMs ?? numberProperty(properties, 'commit.retry.total-timeout-ms') ?? defaults.totalTimeoutMs,
   }
 }
 

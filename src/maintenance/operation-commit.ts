@@ -40,12 +40,19 @@ export async function commitChange<S extends StagedChange>(
   throw outcome.error
 }
 
+/**
+ * A pipeline may commit to the same table ten times a second, and a rewrite that gives up after Iceberg's five attempts has read and written
+ * everything for nothing.
+ */
+const RETRIES = { count: 60, minWaitMs: 50, maxWaitMs: 1000 }
+
 /** Commits a change of an operation: the hooks are called before every attempt, and after it with the new table. */
 export async function tryCommitChange<S extends StagedChange>(
   { catalog, identifier, loaded, hooks, signal }: OperationRun,
   stage: Stage<S>,
 ): Promise<ChangeOutcome<S>> {
   const outcome = await tryCommitTable(catalog, identifier, stage, {
+    defaultRetries: RETRIES,
     ...(signal && { signal }),
     ...(loaded && { loaded }),
     ...(hooks?.onStaged && { onStaged: hooks.onStaged }),

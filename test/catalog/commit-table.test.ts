@@ -76,6 +76,17 @@ describe('commitTable', () => {
     expect(rivals.files).toHaveLength(5)
   })
 
+  it('repeats as often as the caller wishes where the table says nothing', async () => {
+    const defaultRetries = { count: 12, minWaitMs: 1, maxWaitMs: 2 }
+    const silent = await setup()
+    const tenth = stageAgainstRivals(silent, 10)
+    expect((await commitTable(silent.catalog, EVENTS, tenth.stage, { defaultRetries })).attempts).toBe(11)
+    const strict = await setup({ 'commit.retry.num-retries': '2' })
+    const rivals = stageAgainstRivals(strict, 99)
+    await expect(commitTable(strict.catalog, EVENTS, rivals.stage, { defaultRetries })).rejects.toThrow()
+    expect(rivals.files).toHaveLength(3)
+  })
+
   it('gives up when the time limit is reached', async () => {
     const { io, catalog } = await setup()
     const rivals = stageAgainstRivals({ io, catalog }, 99)

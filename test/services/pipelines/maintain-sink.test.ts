@@ -44,7 +44,7 @@ const policies = async (): Promise<{ id: string; name: string; tables: string[];
   (await lab.service.get('/api/policies')).body.policies
 
 describe('a pipeline that is to keep its sink healthy', () => {
-  it('creates the policy of its sink once, which then compacts it', async () => {
+  it('creates the policy of its sink once, which then compacts it', { timeout: 180_000 }, async () => {
     await makeSource('orders')
     for (let file = 1; file < FILES; file += 1) await lab.append('s.orders', numbered(file * 10, file * 10 + 10))
     const started = await start('orders', { max_files_per_batch: 1 })
