@@ -86,7 +86,11 @@ export const TABLE_PROPERTIES: readonly TableProperty[] = [
   entry('commit.manifest.target-size-bytes', 'honoured', 'Size of manifests.'),
   entry('commit.manifest.min-count-to-merge', 'unused', 'Manifests are merged by rewriting them, on request.'),
   entry('commit.manifest-merge.enabled', 'unused', 'As above.'),
-  entry('commit.retry.*', 'honoured', 'Attempts and waits after a conflict.'),
+  entry(
+    'commit.retry.*',
+    'honoured',
+    'Attempts and waits after a conflict. Default for operations: 60 retries, from 50 ms to 1 s apart.',
+  ),
   entry(
     'commit.status-check.*',
     'otherwise',
