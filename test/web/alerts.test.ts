@@ -13,8 +13,7 @@ describe.skipIf(chromiumPath === undefined)('alerts on the web page', () => {
   const alerts = async () => (await journey.house.call('GET', '/api/alerts')).alerts
 
   it('are created from a checked form, and a test message arrives', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/settings/alerts`)
+    const page = await journey.signIn(undefined, { at: '/settings/alerts' })
     await page.getByText('No alerts', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'New alert' }).click()
     const dialog = page.getByRole('dialog')
@@ -51,8 +50,7 @@ describe.skipIf(chromiumPath === undefined)('alerts on the web page', () => {
   })
 
   it('are changed, silenced and deleted; a stored address stays when the form shows only stars', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/settings/alerts`)
+    const page = await journey.signIn(undefined, { at: '/settings/alerts' })
     await page.getByRole('button', { name: 'Edit on call' }).click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByLabel('URL').inputValue()).toBe('***')
@@ -75,8 +73,7 @@ describe.skipIf(chromiumPath === undefined)('alerts on the web page', () => {
     expect(await alerts()).toEqual([])
   })
   it('are created with a signed channel, whose secret is shown once and signs each event', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/settings/alerts`)
+    const page = await journey.signIn(undefined, { at: '/settings/alerts' })
     await page.getByRole('button', { name: 'New alert' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('receiver')

@@ -65,16 +65,14 @@ describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
 
     it('that fail to start show the error of the cluster', async () => {
       cluster.api.life = 'image-pull'
-      const page = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'))
-      await page.goto(`${journey.house.url}/notebooks`)
+      const page = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'), { at: '/notebooks' })
       await page.getByRole('button', { name: 'Start notebook' }).click()
       await page.getByText(/pull/i).first().waitFor()
       expect(await page.locator('a[href^="/notebook/"]').count()).toBe(0)
     })
 
     it('are available to engineers only', async () => {
-      const page = await journey.signIn(await journey.house.addUser('cleo', 'Auditor'))
-      await page.goto(`${journey.house.url}/notebooks`)
+      const page = await journey.signIn(await journey.house.addUser('cleo', 'Auditor'), { at: '/notebooks' })
       await page.getByText('Permission denied').waitFor()
       expect(await page.getByRole('link', { name: 'Notebook' }).count()).toBe(0)
     })

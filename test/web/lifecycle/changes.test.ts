@@ -8,8 +8,7 @@ describe.skipIf(chromiumPath === undefined)('a pipeline that follows changes, on
   const journey = useJourney()
 
   it('starts as a mirror with a key from the columns, and shows what it changes in the sink', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/pipelines/new`)
+    const page = await journey.signIn(undefined, { at: '/pipelines/new' })
     await page.getByRole('combobox', { name: 'Source table' }).fill('demo.events')
     await page.getByRole('combobox', { name: 'Sink table' }).fill('demo.by_user')
     await page.getByLabel('Create the sink table if it does not exist').check()
@@ -67,8 +66,7 @@ describe.skipIf(chromiumPath === undefined)('a pipeline that follows changes, on
         { id: 'b', source: 'last', target: 'cities' },
       ],
     })
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/definitions/${definition.id}`)
+    const page = await journey.signIn(undefined, { at: `/definitions/${definition.id}` })
     const node = page.getByRole('region', { name: 'Node' })
     const choose = async (id: string, field: string, value: string): Promise<void> => {
       await page

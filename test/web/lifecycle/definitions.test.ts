@@ -33,8 +33,7 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
       { name: 'Large orders', description: 'Orders over 100', ...LARGE_ORDERS },
       engineer,
     )
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/definitions/${definition.id}?tab=versions`)
+    const page = await journey.signIn(engineer, { at: `/definitions/${definition.id}?tab=versions` })
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export v1' }).click()
     const file = await (await download).path()
@@ -69,8 +68,7 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     const { house } = journey
     const { definition } = await house.call('POST', '/api/pipeline-defs', { name: 'Mine', description: '' })
     const path = `/api/pipeline-defs/${definition.id}`
-    const page = await journey.signIn()
-    await page.goto(`${house.url}/definitions/${definition.id}`)
+    const page = await journey.signIn(undefined, { at: `/definitions/${definition.id}` })
     await page.getByRole('button', { name: 'Edit name and description' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Ours')

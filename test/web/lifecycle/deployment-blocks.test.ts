@@ -94,8 +94,7 @@ describe.skipIf(chromiumPath === undefined)('a blocked deployment on the web pag
 
   it('is not needed where a missing sink is reported: the editor and the start of a pipeline offer it too', async () => {
     const { definition, version } = await define('Start', 'demo.start_copy')
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/pipelines/new?definition=${definition}&version=${version}`)
+    const page = await journey.signIn(undefined, { at: `/pipelines/new?definition=${definition}&version=${version}` })
     await expect.poll(() => page.getByLabel('Checkpoint location').inputValue(), SOON).not.toBe('')
     await page.getByRole('button', { name: 'Start pipeline' }).click()
     await page.getByText('Table demo.start_copy does not exist.').waitFor(SOON)
@@ -117,8 +116,7 @@ describe.skipIf(chromiumPath === undefined)('a blocked deployment on the web pag
     const path = `/api/pipeline-defs/${definition}/versions/${version}/promote`
     await call('POST', path)
     const request = await call('POST', path)
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/approvals/${request.id}`)
+    const page = await journey.signIn(undefined, { at: `/approvals/${request.id}` })
     await page.getByRole('button', { name: 'Start rehearsal' }).click()
     const rehearsal = page.getByRole('region', { name: 'Rehearsal' })
     await rehearsal.getByText('Table demo.approved_copy does not exist.').waitFor(SOON)

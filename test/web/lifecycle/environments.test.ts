@@ -158,8 +158,7 @@ describe.skipIf(chromiumPath === undefined)('environments on the web page', () =
     const nodes = [{ ...source, config: { table: '${schema}.orders' } }, ...others]
     const made = { name: 'By schema', description: '', nodes, edges: LARGE_ORDERS.edges }
     const { definition } = await journey.house.call('POST', '/api/pipeline-defs', made, engineer)
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/definitions/${definition.id}`)
+    const page = await journey.signIn(engineer, { at: `/definitions/${definition.id}` })
     const panel = page.getByRole('region', { name: 'Validation', exact: true })
     await page.getByRole('button', { name: 'Validate' }).click()
     await panel.getByText('With the parameters of development').waitFor()

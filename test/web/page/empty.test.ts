@@ -31,8 +31,7 @@ describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page'
   })
 
   it('has a message for addresses that do not exist', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.gone`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.gone' })
     await page.getByText('Table not found').waitFor()
     await page.goto(`${journey.house.url}/definitions/def-00000000000000000000000000`)
     await page.getByText('Definition not found').waitFor()

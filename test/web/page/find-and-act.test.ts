@@ -23,8 +23,7 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
   })
 
   it('offers the actions of the open table that the role allows, and opens their preview', async () => {
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/tables/demo.events?tab=schema`)
+    const page = await journey.signIn(engineer, { at: '/tables/demo.events?tab=schema' })
     await page.getByRole('heading', { name: 'demo.events' }).waitFor()
     await page.keyboard.press('/')
     const field = page.getByRole('combobox', { name: SEARCH })
@@ -53,8 +52,7 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
   })
 
   it('offers auditors pages and the look of the page, but no change', async () => {
-    const page = await journey.signIn(auditor)
-    await page.goto(`${journey.house.url}/tables/demo.events`)
+    const page = await journey.signIn(auditor, { at: '/tables/demo.events' })
     await page.getByRole('heading', { name: 'demo.events' }).waitFor()
     await page.keyboard.press('/')
     const field = page.getByRole('combobox', { name: SEARCH })
@@ -86,8 +84,7 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
       checkpoint_location: 'checkpoints/trips_copy',
       trigger_interval: '1 second',
     })
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/pipelines/${pipeline.id}`)
+    const page = await journey.signIn(engineer, { at: `/pipelines/${pipeline.id}` })
     await page.getByRole('button', { name: 'Stop' }).waitFor()
     await page.keyboard.press('/')
     const field = page.getByRole('combobox', { name: SEARCH })
@@ -106,8 +103,7 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
   })
 
   it('saves views of a list under names, shares them by their address, and exports what they show', async () => {
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/tables?q=s&sort=-size`)
+    const page = await journey.signIn(engineer, { at: '/tables?q=s&sort=-size' })
     await tablesListed(page)
     const menu = page.getByRole('button', { name: 'List options' })
     await menu.click()
@@ -148,14 +144,12 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
   })
 
   it('exports snapshot ids of 64 bits and names of tables without loss', async () => {
-    const page = await journey.signIn(engineer)
-    await page.goto(`${journey.house.url}/tables/demo.orders?tab=snapshots`)
+    const page = await journey.signIn(engineer, { at: '/tables/demo.orders?tab=snapshots' })
     const { snapshots } = await call('GET', '/api/table/demo.orders/snapshots')
     await page.getByText(snapshots[0].snapshot_id).first().waitFor()
     const csv = await exported(page, 'CSV file')
     for (const { snapshot_id: id } of snapshots) expect(csv).toContain(`,${id}\r\n`)
-    const lead = await journey.signIn()
-    await lead.goto(`${journey.house.url}/audit`)
+    const lead = await journey.signIn(undefined, { at: '/audit' })
     await lead.getByRole('button', { name: 'List options' }).waitFor()
     expect(await exported(lead, 'CSV file')).toMatch(/^Entry,Time,Actor,/)
   })
@@ -171,8 +165,7 @@ describe.skipIf(chromiumPath === undefined)('find and act on the web page', () =
     const made = []
     for (const name of ['first', 'second', 'third']) made.push(await call('POST', '/api/policies', policy(name)))
     await call('PUT', `/api/policies/${made[2].id}`, { ...policy('third'), mode: 'active' })
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/policies`)
+    const page = await journey.signIn(undefined, { at: '/policies' })
     await page.getByRole('checkbox', { name: 'Select first' }).check()
     await page.getByRole('button', { name: 'Select all 3' }).click()
     const bar = page.getByRole('group', { name: 'Selected policies' })

@@ -7,16 +7,14 @@ describe.skipIf(chromiumPath === undefined)('grants on the web page', () => {
   const journey = useJourney()
 
   const openGrants = async (): Promise<Page> => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/settings/grants`)
+    const page = await journey.signIn(undefined, { at: '/settings/grants' })
     return page
   }
 
   it('limit another user to the granted tables, in the open page too', async () => {
     const lead = await openGrants()
     await lead.getByText('Every user sees every table').waitFor()
-    const eve = await journey.signIn(await journey.house.addUser('eve', 'DataEngineer'))
-    await eve.goto(`${journey.house.url}/tables`)
+    const eve = await journey.signIn(await journey.house.addUser('eve', 'DataEngineer'), { at: '/tables' })
     await eve.getByRole('row', { name: /trips/ }).first().waitFor()
 
     await lead.getByRole('button', { name: 'New grant' }).click()
@@ -43,8 +41,7 @@ describe.skipIf(chromiumPath === undefined)('grants on the web page', () => {
   })
 
   it('are explained to leads on the table', async () => {
-    const lead = await journey.signIn()
-    await lead.goto(`${journey.house.url}/tables/demo.orders`)
+    const lead = await journey.signIn(undefined, { at: '/tables/demo.orders' })
     await lead.getByLabel('User or group').fill('user:eve')
     await lead.getByRole('button', { name: 'Explain' }).click()
     await lead.getByText('At most Auditor, by these grants:').waitFor()

@@ -19,8 +19,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
   })
 
   it('returns to a list with its previous filters', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables?q=event`)
+    const page = await journey.signIn(undefined, { at: '/tables?q=event' })
     await page.getByRole('link', { name: /events/ }).click()
     await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Tables' }).click()
     await page.waitForURL(/\/tables\?q=event$/)
@@ -28,8 +27,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
   })
 
   it('shows effective defaults of empty options, and after a compaction which data remains', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.trips?action=compact`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.trips?action=compact' })
     const drawer = page.getByRole('dialog')
     await drawer.getByRole('button', { name: 'More options' }).click()
     await expect.poll(() => drawer.getByLabel('Target file size').getAttribute('placeholder'), SOON).toBe('512 MiB')

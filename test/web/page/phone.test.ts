@@ -48,8 +48,7 @@ describe.skipIf(chromiumPath === undefined)('lists on a phone', () => {
   })
 
   it.each(PHONES)('show object, outcome, actor and role of audit entries at %i pixels', async (width) => {
-    const page = await journey.signIn(undefined, { size: { width, height: 844 } })
-    await page.goto(`${journey.house.url}/audit`)
+    const page = await journey.signIn(undefined, { at: '/audit', size: { width, height: 844 } })
     const entry = page.getByRole('button', { name: /operation\.begin/ }).first()
     await entry.waitFor()
     const lines = (await entry.innerText()).split(/\n+/).map((line) => line.trim())

@@ -3,11 +3,17 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { openBrowser, visit, type Visit, type VisitOptions } from './browser.ts'
 import { type House, type HouseOptions, startHouse } from './house.ts'
 
+/** How a window is signed in. */
+export interface SignInOptions extends VisitOptions {
+  /** The page to open, with a session that is there already; default: a link with the token, which leads to the start page. */
+  readonly at?: string
+}
+
 /** A house and a browser for the tests of one file. */
 export interface Journey {
   readonly house: House
   /** A separate window, signed in with the token of a user; by default that of the first lead. */
-  signIn(token?: string, options?: VisitOptions): Promise<Page>
+  signIn(token?: string, options?: SignInOptions): Promise<Page>
   /** The same, on the list of tables. */
   openTables(): Promise<Page>
   /** A window that is not signed in. */
@@ -45,10 +51,17 @@ export function useJourney(options: () => Promise<HouseOptions> | HouseOptions =
     visits.push(opened)
     return opened.page
   }
-  const signIn: Journey['signIn'] = async (token = started().token, look = {}) => {
+  const signIn: Journey['signIn'] = async (token = started().token, { at, ...look } = {}) => {
     const page = await arrive(look)
-    await page.goto(`${started().url}/#token=${token}`)
-    await page.waitForURL(started().start)
+    const { url, start } = started()
+    if (at === undefined) {
+      await page.goto(`${url}/#token=${token}`)
+      await page.waitForURL(start)
+    } else {
+      const { status } = await openSession(page, url, token)
+      expect(status, 'sign-in').toBe(201)
+      await page.goto(url + at)
+    }
     return page
   }
   return {
@@ -57,10 +70,14 @@ export function useJourney(options: () => Promise<HouseOptions> | HouseOptions =
     },
     arrive,
     signIn,
-    async openTables() {
-      const page = await signIn()
-      await page.goto(`${started().url}/tables`)
-      return page
-    },
+    openTables: () => signIn(undefined, { at: '/tables' }),
   }
+}
+
+/** Gives the browser of a page a session, as the sign-in page does. */
+async function openSession(page: Page, url: string, token: string): Promise<{ readonly status: number }> {
+  const answer = await page
+    .context()
+    .request.post(`${url}/api/auth/session`, { data: { token }, headers: { Origin: url } })
+  return { status: answer.status() }
 }

@@ -6,8 +6,7 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
   const journey = useJourney()
 
   it('stays in use when another cannot be opened, and the form keeps its values', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/settings/catalog`)
+    const page = await journey.signIn(undefined, { at: '/settings/catalog' })
     const before = await journey.house.call('GET', '/api/config')
     await page.getByLabel(/^URI/).fill('sqlite:////proc/no/such/folder/catalog.db')
     await page.getByRole('button', { name: 'Review change' }).click()
@@ -27,8 +26,7 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
   })
 
   it('is read-only for users who may not change it', async () => {
-    const page = await journey.signIn(await journey.house.addUser('bo', 'Auditor'))
-    await page.goto(`${journey.house.url}/settings/catalog`)
+    const page = await journey.signIn(await journey.house.addUser('bo', 'Auditor'), { at: '/settings/catalog' })
     await page.getByText('Only a lead data engineer can change this.').waitFor()
     expect(await page.getByRole('button', { name: 'Review change' }).count()).toBe(0)
   })

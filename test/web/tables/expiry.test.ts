@@ -32,16 +32,16 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
   })
 
   it('show a message when none can expire', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.orders?action=expire`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.orders?action=expire' })
     await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click()
     await page.getByText('Nothing to do with these options.').waitFor()
     expect(await page.getByRole('button', { name: /^Apply/ }).count()).toBe(0)
   })
 
   it('can be rolled back to by leads only', async () => {
-    const engineer = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'))
-    await engineer.goto(`${journey.house.url}/tables/demo.events?tab=snapshots`)
+    const engineer = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'), {
+      at: '/tables/demo.events?tab=snapshots',
+    })
     await engineer
       .getByRole('button', { name: /^Actions for/ })
       .nth(1)
@@ -49,8 +49,7 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
     await engineer.getByRole('menuitem').first().waitFor()
     expect(await engineer.getByRole('menuitem', { name: 'Roll back to this' }).count()).toBe(0)
 
-    const lead = await journey.signIn()
-    await lead.goto(`${journey.house.url}/tables/demo.events?tab=snapshots`)
+    const lead = await journey.signIn(undefined, { at: '/tables/demo.events?tab=snapshots' })
     await lead
       .getByRole('button', { name: /^Actions for/ })
       .nth(1)
@@ -64,15 +63,14 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
   })
 
   it('are restored to a time, whose snapshot the page shows first', async () => {
-    const { call, url } = journey.house
+    const { call } = journey.house
     const { last_updated_at: last } = await call('GET', '/api/table/demo.orders')
     const [before] = (await call('GET', '/api/recovery-points?table=demo.orders')).recovery_points
     const second = new Date(Math.ceil(Date.parse(last) / 1000) * 1000) // the field has no fractions
     await until(() => Date.now() > second.getTime())
     await call('POST', '/api/compact', { table: 'demo.orders', rewrite_all: true })
 
-    const page = await journey.signIn()
-    await page.goto(`${url}/tables/demo.orders?tab=snapshots`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.orders?tab=snapshots' })
     const field = page.getByLabel(/^Restore to a time/)
     const open = page.getByRole('button', { name: 'Restore …' })
     const local = (at: Date) => page.evaluate((time) => new Date(time).toLocaleString('sv-SE'), at.getTime())

@@ -54,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)('lineage on the web page', { timeout
   })
 
   it('includes the users whose clients reported scans, with their columns', async () => {
-    const { call, url, addUser } = journey.house
+    const { call, addUser } = journey.house
     await call(
       'POST',
       '/iceberg/v1/namespaces/demo/tables/trips/metrics',
@@ -67,8 +67,7 @@ describe.skipIf(chromiumPath === undefined)('lineage on the web page', { timeout
       },
       await addUser('spark-job', 'DataEngineer'),
     )
-    const page = await journey.signIn()
-    await page.goto(`${url}/tables/demo.trips`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.trips' })
     await page.getByRole('heading', { name: 'Users who read this table' }).waitFor()
     await page.getByText(/^spark-job: 1 scan,/).waitFor()
     await page.getByText('Reads id, started_at.').waitFor()
@@ -77,8 +76,7 @@ describe.skipIf(chromiumPath === undefined)('lineage on the web page', { timeout
   })
 
   it('is part of the dialog that drops a column', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.orders?action=drop_column&target=customer`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.orders?action=drop_column&target=customer' })
     const impact = page.getByRole('region', { name: 'Pipelines and versions of this table' })
     await impact.getByText('may read customer').waitFor()
     await page.goto(`${journey.house.url}/tables/demo.orders_copy?action=rollback`)
@@ -103,8 +101,7 @@ describe.skipIf(chromiumPath === undefined)('lineage on the web page', { timeout
         trigger_interval: '1 hour',
       })
     }
-    const page = await journey.signIn()
-    await page.goto(`${url}/lineage?table=demo.orders&depth=2`)
+    const page = await journey.signIn(undefined, { at: '/lineage?table=demo.orders&depth=2' })
     const graph = page.getByRole('application', { name: 'Graph of the lineage' })
     await graph.getByRole('button', { name: 'demo.second: Show 2 more pipelines' }).click()
     await graph.getByRole('group', { name: /^demo\.third, / }).waitFor()

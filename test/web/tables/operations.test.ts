@@ -59,8 +59,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     await drawer.getByRole('progressbar', { name: 'Progress of Compact' }).waitFor()
     await page.waitForURL(/op=op-/)
     const id = new URL(page.url()).searchParams.get('op') ?? ''
-    const watcher = await journey.signIn()
-    await watcher.goto(`${journey.house.url}/operations/${id}`)
+    const watcher = await journey.signIn(undefined, { at: `/operations/${id}` })
     await watcher.getByRole('progressbar').waitFor()
     await drawer.getByRole('button', { name: 'Cancel operation' }).click()
     await drawer.getByText('The operation was cancelled. Changes that were already committed remain.').waitFor()

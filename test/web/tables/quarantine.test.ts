@@ -37,8 +37,7 @@ describe.skipIf(chromiumPath === undefined)('the quarantine on the web page', ()
 
   it('deletes files for good when a lead confirms it, and nobody else can', async () => {
     const { quarantine } = await expire()
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/quarantine?state=held`)
+    const page = await journey.signIn(undefined, { at: '/quarantine?state=held' })
     const row = page.getByRole('row', { name: /demo\.events Expiry Held/ })
     await row.getByRole('button', { name: 'Delete now' }).click()
     await page.getByRole('dialog').getByText('This cannot be undone.').waitFor()

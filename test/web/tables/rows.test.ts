@@ -10,8 +10,7 @@ describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 3
     await expect
       .poll(async () => (await journey.house.call('GET', '/api/tables')).tables.length, { timeout: 120_000 })
       .toBeGreaterThan(2)
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.orders?tab=rows`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.orders?tab=rows' })
     const grid = page.getByRole('group', { name: 'Rows of demo.orders' })
     await grid.getByRole('columnheader', { name: /order_id/ }).waitFor()
     await page.getByText(/First 100 rows/).waitFor()
@@ -30,8 +29,7 @@ describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 3
   })
 
   it('that changed between two snapshots are compared, and the address names both', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/tables/demo.orders?tab=rows`)
+    const page = await journey.signIn(undefined, { at: '/tables/demo.orders?tab=rows' })
     await page.getByRole('button', { name: 'Compare' }).click()
     const grid = page.getByRole('group', { name: 'Changed rows of demo.orders' })
     await grid.getByRole('columnheader', { name: /^change/ }).waitFor()
@@ -60,8 +58,7 @@ describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 3
   })
 
   it('are the result of a query, which its address carries', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/overview`)
+    const page = await journey.signIn(undefined, { at: '/overview' })
     await page.getByRole('link', { name: 'SQL', exact: true }).click()
     await page.getByRole('textbox', { name: 'Query' }).fill('SELECT count(*) AS n FROM demo.orders')
     await page.getByRole('button', { name: 'Estimate' }).click()
@@ -85,8 +82,7 @@ describe.skipIf(chromiumPath === undefined)('rows on the web page', { timeout: 3
   })
 
   it('are queried by keyboard, with completed tables and columns', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/query`)
+    const page = await journey.signIn(undefined, { at: '/query' })
     const editor = page.getByRole('textbox', { name: 'Query' })
     await editor.focus()
     await page.keyboard.type('SELECT count(*) AS n FROM demo.ord')

@@ -55,8 +55,7 @@ describe.skipIf(chromiumPath === undefined)('the savings on the web page', () =>
   })
 
   it('say when a rollback undid the gain, while the page is open', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/operations/savings`)
+    const page = await journey.signIn(undefined, { at: '/operations/savings' })
     await figure(page, 'Files rewritten').waitFor()
     const { snapshots } = await call('GET', `/api/table/${TABLE}/snapshots`)
     await call('POST', '/api/rollback', { table: TABLE, snapshot_id: snapshots[1].snapshot_id })
@@ -66,8 +65,7 @@ describe.skipIf(chromiumPath === undefined)('the savings on the web page', () =>
   })
 
   it('keep chosen days in the address, by keyboard too', async () => {
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/operations/savings`)
+    const page = await journey.signIn(undefined, { at: '/operations/savings' })
     const days = page.getByRole('group', { name: 'Range' })
     await days.getByRole('radio', { name: '30 d' }).focus()
     await page.keyboard.press('ArrowLeft')

@@ -10,8 +10,9 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
     return found.map(({ path }: { path: string }) => path)
   }
   const openSchema = async (table: string): Promise<Page> => {
-    const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
-    await page.goto(`${journey.house.url}/tables/${table}?tab=schema`)
+    const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'), {
+      at: `/tables/${table}?tab=schema`,
+    })
     return page
   }
 

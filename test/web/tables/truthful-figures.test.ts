@@ -75,8 +75,7 @@ describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
       checkpoint_location: 'checkpoints/by_hand',
       trigger_interval: '200 ms',
     })
-    const page = await journey.signIn()
-    await page.goto(`${journey.house.url}/definitions/${definition.id}?tab=environments`)
+    const page = await journey.signIn(undefined, { at: `/definitions/${definition.id}?tab=environments` })
     const deployments = page.getByRole('region', { name: 'Deployments' })
     const line = deployments.getByText(/^Nothing deployed/)
     await line.waitFor()
