@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DeployLab, openDeployLab } from '../services/deployments/deploy-lab.ts'
 import { HOSTILE_NUMBERS, hostileTexts, REFUSED_VALUES } from './hostile-values.ts'
-import { LONG, runs } from '../support/effort.ts'
+import { LONG, runs, shareOf } from '../support/effort.ts'
 
 /** Values per pipeline. */
 const CHUNK = 12
@@ -153,7 +153,7 @@ describe.skipIf(!('Bun' in globalThis))('hostile values of parameters', { ...LON
   it('are only values in filters, SQL and selections of deployed pipelines', async () => {
     await mustConfigure(texts.map((text) => JSON.stringify(text)))
     await leavesAlone(async () => {
-      for (const ids of inChunks(texts.length)) {
+      for (const ids of shareOf(inChunks(texts.length))) {
         const expected = ids.map((id) => ({ id: String(id), name: texts[id], given: texts[id], picked: texts[id] }))
         expect(await run('texts', ids)).toEqual(expected)
       }

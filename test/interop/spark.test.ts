@@ -9,6 +9,7 @@ import { hashTree } from './harness/file-tree.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
 import { Service, type CatalogSettings } from './harness/service.ts'
 import { SparkSession } from './harness/spark.ts'
+import { shareOf } from '../support/effort.ts'
 
 interface SparkFile {
   /** 0 data, 1 position deletes and deletion vectors, 2 equality deletes. */
@@ -275,7 +276,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         await expectSameInspection(service, table, is)
       })
 
-      it.each(tables)("%s passes Iceberg's own maintenance after ours", async (table) => {
+      it.each(shareOf(tables))("%s passes Iceberg's own maintenance after ours", async (table) => {
         const call = (procedure: string, rest = '') => `CALL ${prefix}.system.${procedure}(table => '${table}'${rest})`
         await spark.sql(
           call('rewrite_manifests'),

@@ -22,17 +22,18 @@ export function everyNth(short: number): number {
   return isLongRun ? Math.ceil(short / 3) : short
 }
 
-/** Of the cases that only a long run tests, one in so many in CI. */
-const CI_SHARE = 3
+/** All cases in a whole run, otherwise a third of them. */
+export function shareOf<T>(cases: readonly T[]): readonly T[] {
+  return isWholeRun ? cases : cases.filter((_, at) => at % 3 === 0)
+}
 
 /**
  * Divides the cases of a table test: the first `quick` are always tested, the others only in a long run, and a third of them in CI.
  * Gives each part with the options of its tests.
  */
 export function shares<T>(cases: readonly T[], quick: number): readonly [cases: readonly T[], options: object][] {
-  const others = cases.slice(quick)
   return [
     [cases.slice(0, quick), {}],
-    [isWholeRun ? others : others.filter((_, at) => at % CI_SHARE === 0), LONG],
+    [shareOf(cases.slice(quick)), LONG],
   ]
 }
