@@ -71,7 +71,7 @@ const TABLES: Readonly<Record<string, ColumnChange>> = {
   sorted: common,
 }
 
-const EVERYWHERE = ['small_appends', 'by_region', 'evolved_schema', 'evolved_spec', 'every_type', 'tagged']
+const EVERYWHERE = ['small_appends', 'by_region', 'evolved_spec', 'tagged']
 const LOCAL = 'on this machine'
 const available = pyicebergAvailable('interop with PyIceberg')
 

@@ -9,7 +9,7 @@ import { hashTree } from './harness/file-tree.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
 import { Service, type CatalogSettings } from './harness/service.ts'
 import { SparkSession } from './harness/spark.ts'
-import { shareOf } from '../support/effort.ts'
+import { isWholeRun, shareOf } from '../support/effort.ts'
 
 interface SparkFile {
   /** 0 data, 1 position deletes and deletion vectors, 2 equality deletes. */
@@ -79,11 +79,10 @@ const HADOOP_TABLES = [
 
 /** Tables created again in the SQL catalog that Spark and the service share. */
 const SQL_TABLES = [
-  'position_deletes',
   'deletion_vectors',
-  'equality_deletes',
   'branches_and_tags',
   'evolved_partitions',
+  ...(isWholeRun ? ['position_deletes', 'equality_deletes'] : []),
 ]
 
 /** Conditions that only the row with id 33 meets, one for each column with a Bloom filter. */

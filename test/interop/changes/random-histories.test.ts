@@ -13,7 +13,7 @@ import { SparkSession } from '../harness/spark.ts'
 
 const available = sparkAvailable('changes') && Boolean(SQLITE_JDBC_JAR)
 /** How many histories: 300 with LOCKHOUSE_TEST_LONG=1; CHANGE_HISTORIES is another number, CHANGE_HISTORIES_FROM the first seed. */
-const COUNT = Number(process.env['CHANGE_HISTORIES'] ?? (isWholeRun ? 300 : 5))
+const COUNT = Number(process.env['CHANGE_HISTORIES'] ?? (isWholeRun ? 300 : 2))
 const FIRST = Number(process.env['CHANGE_HISTORIES_FROM'] ?? 1)
 /** Tables that one query of Spark compares. */
 const GROUP = 10
