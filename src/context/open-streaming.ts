@@ -8,7 +8,7 @@ import type { Loop } from '../lib/start-loop.ts'
 import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import { deploymentGuard } from '../services/deployments/deployment-guard.ts'
-import { maintainSink } from '../services/policies/sink-policy.ts'
+import { maintainSink, missingSinkPolicy } from '../services/policies/sink-policy.ts'
 import type { EnvironmentService } from '../services/environments/environment-service.ts'
 import type { EventWriter } from '../services/events/event-log.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
@@ -145,7 +145,10 @@ export function openStreaming(given: StreamingParts): Streaming {
     environments,
     versions: graphs,
     owners: deploymentGuard,
-    maintainSink: (tx, sink) => maintainSink({ audit, events, newId, now }, tx, sink),
+    sinkPolicies: {
+      requirePossible: async (tx, table) => void (await missingSinkPolicy(tx, table)),
+      create: (tx, sink) => maintainSink({ audit, events, newId, now }, tx, sink),
+    },
     unpin,
   })
   const listPipelines = (caller: Caller, id: string | undefined) => pipelines.describeAll(caller, id)

@@ -45,6 +45,14 @@ export interface PipelineOwners {
   requireDeletable(tx: Tx, id: string): Promise<void>
 }
 
+/** Policies that keep sinks compacted; errors are `DomainError` and name `maintain_sink`. */
+export interface SinkPolicies {
+  /** Throws when the policy of a sink cannot be created; changes nothing. */
+  requirePossible(tx: Tx, table: string): Promise<void>
+  /** Creates the policy of a sink that has none, in the transaction that starts its pipeline. */
+  create(tx: Tx, sink: { readonly table: string; readonly context: RequestContext }): Promise<void>
+}
+
 export interface PipelineServiceDeps {
   readonly catalog: CatalogService
   readonly engine: Engine
@@ -62,8 +70,7 @@ export interface PipelineServiceDeps {
   readonly environments: Pick<EnvironmentService, 'list'>
   readonly versions: RunnableVersions
   readonly owners?: PipelineOwners
-  /** Creates the policy that keeps a sink healthy, in the transaction that starts its pipeline; its errors name `maintain_sink`. */
-  readonly maintainSink?: (tx: Tx, sink: { readonly table: string; readonly context: RequestContext }) => Promise<void>
+  readonly sinkPolicies?: SinkPolicies
   /** Releases the snapshots that were pinned in a source for a deleted pipeline. */
   readonly unpin?: (record: PipelineRecord) => Promise<void>
 }

@@ -35,9 +35,9 @@ export async function startPipeline(
 ): Promise<PipelineView> {
   const triggerMs = parseTriggerInterval(asked.trigger_interval)
   if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
-  requireRoleForPolicy(asked, context.caller)
   const version = await compiled(deps, asked, context)
   const request = { ...asked, sink_table: sinkOf(asked, version) }
+  await requirePolicyPossible(deps, request, context.caller)
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const modes = await requestedModes(deps, asked, version)
@@ -139,11 +139,18 @@ async function compiled(
   return versions.compileVersion(id, caller.user, environment)
 }
 
-/** A start that creates a policy needs the role that policies need. Throws `FORBIDDEN`. */
-function requireRoleForPolicy({ maintain_sink: isMaintained }: StartPipelineRequest, { user, role }: Caller): void {
-  if (isMaintained !== true || hasRole(role, 'LeadDataEngineer')) return
-  const message = `maintain_sink creates a policy, which needs the role LeadDataEngineer; ${user} is ${role}`
-  throw new DomainError('FORBIDDEN', message)
+/** Refuses a start that cannot create the policy that it asks for, before a sink table is created. Throws `FORBIDDEN` for the role. */
+async function requirePolicyPossible(
+  { inTransaction, sinkPolicies }: PipelineServiceDeps,
+  { maintain_sink: isMaintained, sink_table: sink }: StartPipelineRequest & { readonly sink_table: string },
+  { user, role }: Caller,
+): Promise<void> {
+  if (isMaintained !== true) return
+  if (!hasRole(role, 'LeadDataEngineer')) {
+    const message = `maintain_sink creates a policy, which needs the role LeadDataEngineer; ${user} is ${role}`
+    throw new DomainError('FORBIDDEN', message)
+  }
+  await inTransaction(async (tx) => sinkPolicies?.requirePossible(tx, sink))
 }
 
 /** The sink table; a version defines its own. */
@@ -225,7 +232,7 @@ async function insert(
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)
       else if (!(await store.revive(pipeline))) throw refuse('CONFLICT', 'checkpoint_location', taken)
-      if (isMaintained === true) await deps.maintainSink?.(tx, { table: sinkTable, context })
+      if (isMaintained === true) await deps.sinkPolicies?.create(tx, { table: sinkTable, context })
       const details = {
         run_id: runId,
         source_table: sources.join(', '),
