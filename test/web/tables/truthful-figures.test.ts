@@ -36,6 +36,7 @@ describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
     await page.goto(`${journey.house.url}/tables/demo.events?tab=snapshots`)
     await page.getByRole('heading', { name: 'Rows over time' }).waitFor()
     await page.getByText('Starts at the oldest snapshot.').waitFor()
+    await page.locator('figure canvas').waitFor() // drawn when its width is known
     expect(await page.locator('figure canvas').count()).toBe(1)
   })
 
