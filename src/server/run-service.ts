@@ -2,7 +2,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import type { ContextOptions } from '../context/create-context.ts'
-import { createLogger } from '../services/logger.ts'
+import { createLogger, type Logger } from '../services/logger.ts'
 import { createLineWriter } from './line-writer.ts'
 import type { RunningServer, ServeOptions } from './http-server.ts'
 import { MAX_SERVICE_MESSAGE_BYTES, openService, type ServiceBundle } from './open-service.ts'
@@ -18,7 +18,7 @@ export interface RunServiceOptions {
   readonly overrides?: NonNullable<ContextOptions['overrides']>
 }
 
-/** How long a graceful stop waits for running work. */
+/** How long a graceful stop waits for running work, other than the creation of the demo tables, which would stay incomplete. */
 const SHUTDOWN_LIMIT_MS = 20_000
 
 /** Runs the service until SIGTERM or SIGINT; a second signal exits immediately. Resolves when it listens. */
@@ -31,11 +31,12 @@ export async function runService({ config, env, runtime, bundle, overrides = {} 
     onError: (error) => log.error('unhandled error', { error }),
   })
   let stopping = false
+  let demo = Promise.resolve()
   const stop = (signal: string): void => {
     if (stopping) process.exit(1)
     stopping = true
     log.info('stopping', { signal })
-    setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    void demo.finally(() => setTimeout(() => exitLate(log), SHUTDOWN_LIMIT_MS).unref())
     shutDown(server, () => context.close()).then(
       () => process.exit(0),
       (error: unknown) => {
@@ -47,8 +48,14 @@ export async function runService({ config, env, runtime, bundle, overrides = {} 
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
   context.startBackground()
-  await context.makeDemo()
+  demo = context.makeDemo()
+  await demo
   if (!stopping) announce(config, server.port, context.firstToken)
+}
+
+function exitLate(log: Logger): void {
+  log.error('running work did not end in time: the process ends without it', { limit_ms: SHUTDOWN_LIMIT_MS })
+  process.exit(1)
 }
 
 async function shutDown(server: RunningServer, close: () => Promise<void>): Promise<void> {
