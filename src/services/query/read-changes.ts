@@ -2,7 +2,13 @@ import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifie
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { ChangesRead, Engine } from '../../engines/engine.ts'
-import { CHANGE_COLUMNS, CHANGE_ORDINAL, CHANGE_TYPE, CHANGE_TYPES } from '../../iceberg/changes/change-columns.ts'
+import {
+  CHANGE_COLUMNS,
+  CHANGE_ORDINAL,
+  CHANGE_TYPE,
+  CHANGE_TYPES,
+  type ChangeType,
+} from '../../iceberg/changes/change-columns.ts'
 import { type ChangeRange, changeRange } from '../../iceberg/changes/change-range.ts'
 import { changeTasks, type SnapshotChanges } from '../../iceberg/changes/changed-files.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
@@ -15,7 +21,6 @@ import type { Wire } from '../../schemas/wire.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { FilePlanner } from './plan-files.ts'
 import { buildAnswer, noRows, type OpenedTable } from './query-answer.ts'
-import { quoted } from './query-text.ts'
 import { type QueryRecorder, recordQuery } from './record-query.ts'
 import {
   type CheckedQuery,
@@ -65,24 +70,23 @@ export async function readChanges(deps: ReadChangesDeps, of: ChangesOf): Promise
   const { label } = opened
   const steps = await deps.planner.changes({ label, table, range, user: context.caller.user, signal })
   const view = new ChangesView(deps, { of, opened, steps })
+  const isCounted = request.counts === true
   const rows = await view.check(rowsSql(opened, request, deps.sandbox))
-  const counting = request.counts === true ? await view.check(countSql(opened, request)) : undefined
-  const answer = (found: FoundChanges): ChangesAnswer =>
-    answerOf(found, { opened, steps, range, durationMs: deps.now().getTime() - began })
+  const answer = ({ read, found }: FoundChanges): ChangesAnswer => {
+    const parts = { opened, steps, range, durationMs: deps.now().getTime() - began }
+    if (!isCounted) return answerOf({ read, found }, parts)
+    const { counts, ...others } = withoutCounts(found)
+    return { ...answerOf({ read, found: others }, parts), ...(request.dry_run === true ? {} : { counts }) }
+  }
   if (request.dry_run === true) return answer({ read: [], found: noRows(rows) })
-  const { where } = request
+  const { where, limit } = request
   const changes = { from: range.before?.snapshotId, to: range.to?.snapshotId }
   await recordQuery(deps, context, { tables: [name], where, changes })
-  // a condition with a query over the changes needs all of them
-  const isWhole = where !== undefined && /\b(select|from|table)\b/i.test(where)
-  const first = isWhole
-    ? { read: steps, found: await view.read(rows, { steps, limit: request.limit }) }
-    : await view.readFirst(rows, request.limit)
-  if (counting === undefined) return answer(first)
-  const counted = countRows(first.found)
-  if (counted !== undefined) return { ...answer(first), counts: counted }
-  const { rows: counts } = await view.read(counting, { steps, limit: CHANGE_TYPES.length })
-  return { ...answer({ ...first, read: steps }), counts: countsOf(counts) }
+  // a count, and a condition with a query over the changes, need all of them
+  const isWhole = isCounted || (where !== undefined && /\b(select|from|table)\b/i.test(where))
+  return answer(
+    isWhole ? { read: steps, found: await view.read(rows, { steps, limit }) } : await view.readFirst(rows, limit),
+  )
 }
 
 function rangeOf({ from_snapshot_id: from, to_snapshot_id: to }: ChangesRequest) {
@@ -150,12 +154,14 @@ function rowsSql(opened: OpenedChanges, request: ChangesRequest, sandbox: ReadCh
     ...keys.map(({ name: column }) => ({ column, descending: false })),
     { column: CHANGE_TYPE.name, descending: keys.length > 0 }, // `update_before` is behind `update_after` in the alphabet
   ]
-  return selectRows(opened, { columns: request.columns, where: request.where, orderBy, limit: request.limit }, sandbox)
+  const counts = request.counts === true ? CHANGE_TYPES.map(countOf) : []
+  const { columns, where, limit } = request
+  return selectRows(opened, { columns, more: counts, where, orderBy, limit }, sandbox)
 }
 
-function countSql({ name }: OpenedChanges, { where }: ChangesRequest): string {
-  const condition = where === undefined ? '' : `\nWHERE (\n${where}\n)`
-  return `SELECT ${CHANGE_TYPE.name}, count(*) FROM ${quoted(name)}${condition}\nGROUP BY ${CHANGE_TYPE.name}`
+/** The number of all changes of a kind, which each row has: the changes are then found once. */
+function countOf(type: ChangeType): string {
+  return `count(*) FILTER (WHERE ${CHANGE_TYPE.name} = '${type}') OVER ()`
 }
 
 interface ViewParts {
@@ -235,20 +241,16 @@ function firstSteps(steps: readonly SnapshotChanges[], wanted: number) {
 
 type Counts = NonNullable<ChangesAnswer['counts']>
 
-/** Counts the rows of an answer; undefined if these are not all rows, or have no kind. */
-function countRows({ columns, rows, hasMore }: QueriedRows): Counts | undefined {
-  const at = columns.findIndex(({ name }) => name === CHANGE_TYPE.name)
-  if (hasMore || at < 0) return undefined
-  return countsOf(CHANGE_TYPES.map((type) => [type, rows.filter((row) => row[at] === type).length]))
-}
-
-function countsOf(rows: readonly (readonly unknown[])[]): Counts {
-  const counts = { insert: 0, delete: 0, update_before: 0, update_after: 0 }
-  for (const [type, rowCount] of rows) {
-    const known = CHANGE_TYPES.find((one) => one === type)
-    if (known !== undefined) counts[known] = Number(rowCount)
+/** Rows without their last columns, which have the counts; without a row, all of them are 0. */
+function withoutCounts({ columns, rows, ...rest }: QueriedRows): QueriedRows & { readonly counts: Counts } {
+  const end = columns.length - CHANGE_TYPES.length
+  const counts = CHANGE_TYPES.map((type, at) => [type, Number(rows[0]?.[end + at] ?? 0)])
+  return {
+    ...rest,
+    columns: columns.slice(0, end),
+    rows: rows.map((row) => row.slice(0, end)),
+    counts: Object.fromEntries(counts),
   }
-  return counts
 }
 
 interface Answering extends Pick<ViewParts, 'opened' | 'steps'> {

@@ -7,6 +7,8 @@ import type { QueriedTable } from './run-query.ts'
 export interface SelectedRows {
   /** Names of top-level columns, separated by commas; default: all. */
   readonly columns?: string | undefined
+  /** SQL of further columns, which follow them. */
+  readonly more?: readonly string[]
   /** A condition in the engine's SQL. */
   readonly where?: string | undefined
   readonly orderBy: readonly { readonly column: string; readonly descending: boolean }[]
@@ -20,7 +22,8 @@ export function selectRows(
   sandbox: SqlSandbox,
 ): string {
   const column = columnNames(table, sandbox)
-  const columns = request.columns === undefined ? '*' : request.columns.split(',').map(column).join(', ')
+  const named = request.columns === undefined ? ['*'] : request.columns.split(',').map(column)
+  const columns = [...named, ...(request.more ?? [])].join(', ')
   // a condition of its own lines cannot end in a comment that hides the rest
   const where = request.where === undefined ? '' : `\nWHERE (\n${request.where}\n)`
   const order = request.orderBy.map(({ column: name, descending }) => `${column(name)}${descending ? ' DESC' : ''}`)

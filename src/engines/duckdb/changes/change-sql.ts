@@ -22,18 +22,27 @@ export function oneSidedChanges({ sql, fields }: ChangedRows): string {
 /** The place of a changed row among those of its snapshot (`positionKey`); NULL where it has none. */
 export const POSITION = 'lockhouse_p'
 
+/** The snapshot of changed rows, and its place among those that are read. */
+export interface ChangingSnapshot {
+  readonly ordinal: number
+  readonly snapshotId: bigint
+}
+
 /**
- * The rows that differ between the two sides of a snapshot. A row that disappears from one file and appears in another with the same
+ * The rows that differ between the two sides of one snapshot. A row that disappears from one file and appears in another with the same
  * values is the same row, as in Spark's `create_changelog_view`; so many equal rows cancel as both sides have.
  */
-export function netChanges({ sql, fields }: ChangedRows): string {
+export function netChanges({ sql, fields }: ChangedRows, { ordinal, snapshotId }: ChangingSnapshot): string {
   const columns = names(fields)
   // NaN equals NaN and -0.0 differs from 0.0, also inside of nested values
   const identity = rowIdentity(fields.map(({ id, type }) => ({ sql: `r.c${id}`, type })))
   const exact = identity.filter((expression) => !fields.some(({ id }) => expression === `r.c${id}`))
-  const groups = [columns, 'o', 'v', ...exact].join(', ')
-  const net = `SELECT ${columns}, o, v, sum(g)::BIGINT AS n FROM (${sql}) AS r GROUP BY ${groups} HAVING sum(g) <> 0`
-  return `SELECT ${columns}, ${typeOf('n.n > 0')} AS t, o, v FROM (${net}) AS n, LATERAL range(abs(n.n)) AS i(i)`
+  const groups = [columns, ...exact].join(', ')
+  // a sum of integers is a HUGEINT, twice as large; a DOUBLE is exact up to 2^53 rows
+  const sum = `sum(g::DOUBLE)`
+  const net = `SELECT ${columns}, ${sum}::BIGINT AS n FROM (${sql}) AS r GROUP BY ${groups} HAVING ${sum} <> 0`
+  const marks = `${ordinal}::INTEGER AS o, ${snapshotId}::BIGINT AS v`
+  return `SELECT ${columns}, ${typeOf('n.n > 0')} AS t, ${marks} FROM (${net}) AS n, LATERAL range(abs(n.n)) AS i(i)`
 }
 
 /** What identifies a row: key columns, or its row id. */

@@ -57,7 +57,8 @@ export async function openChanges(
   const compared: string[] = []
   for (const [at, tasks] of twoSided.entries()) {
     const sql = await openSnapshot(context, { tasks, columns, prefix: `${prefix}${at}_` })
-    if (sql !== undefined) compared.push(netChanges({ sql, fields: read }))
+    const [first] = tasks
+    if (sql !== undefined && first !== undefined) compared.push(netChanges({ sql, fields: read }, first.change))
   }
   if (compared.length > 0) {
     const changes = compared.join(UNION)
