@@ -154,14 +154,15 @@ function rowsSql(opened: OpenedChanges, request: ChangesRequest, sandbox: ReadCh
     ...keys.map(({ name: column }) => ({ column, descending: false })),
     { column: CHANGE_TYPE.name, descending: keys.length > 0 }, // `update_before` is behind `update_after` in the alphabet
   ]
+  // in the query of the rows, so that the changes are found once
   const counts = request.counts === true ? CHANGE_TYPES.map(countOf) : []
   const { columns, where, limit } = request
-  return selectRows(opened, { columns, more: counts, where, orderBy, limit }, sandbox)
+  return selectRows(opened, { columns, totals: counts, where, orderBy, limit }, sandbox)
 }
 
-/** The number of all changes of a kind, which each row has: the changes are then found once. */
+/** SQL of the number of changes of a kind. */
 function countOf(type: ChangeType): string {
-  return `count(*) FILTER (WHERE ${CHANGE_TYPE.name} = '${type}') OVER ()`
+  return `count(*) FILTER (WHERE ${CHANGE_TYPE.name} = '${type}')`
 }
 
 interface ViewParts {

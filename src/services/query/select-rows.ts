@@ -7,8 +7,8 @@ import type { QueriedTable } from './run-query.ts'
 export interface SelectedRows {
   /** Names of top-level columns, separated by commas; default: all. */
   readonly columns?: string | undefined
-  /** SQL of further columns, which follow them. */
-  readonly more?: readonly string[]
+  /** SQL of totals over all rows that meet the condition, such as `count(*)`: further columns, the same in each row. */
+  readonly totals?: readonly string[]
   /** A condition in the engine's SQL. */
   readonly where?: string | undefined
   readonly orderBy: readonly { readonly column: string; readonly descending: boolean }[]
@@ -23,13 +23,18 @@ export function selectRows(
 ): string {
   const column = columnNames(table, sandbox)
   const named = request.columns === undefined ? ['*'] : request.columns.split(',').map(column)
-  const columns = [...named, ...(request.more ?? [])].join(', ')
   // a condition of its own lines cannot end in a comment that hides the rest
   const where = request.where === undefined ? '' : `\nWHERE (\n${request.where}\n)`
   const order = request.orderBy.map(({ column: name, descending }) => `${column(name)}${descending ? ' DESC' : ''}`)
   // one more row tells whether there are more; the engine then sorts only the first ones
   const end = `${order.length === 0 ? '' : `\nORDER BY ${order.join(', ')}`}\nLIMIT ${request.limit + 1}`
-  return `SELECT ${columns} FROM ${quoted(table.name)}${where}${end}`
+  const rows = `FROM ${quoted(table.name)}${where}`
+  const { totals = [] } = request
+  if (totals.length === 0) return `SELECT ${named.join(', ')} ${rows}${end}`
+  // a window over all rows would take ten times as long (DuckDB 1.5)
+  const all = quoted(`${table.name}_all`)
+  const columns = [...named, ...totals.map((total) => `(SELECT ${total} FROM ${all})`)].join(', ')
+  return `WITH ${all} AS MATERIALIZED (SELECT * ${rows})\nSELECT ${columns} FROM ${all}${end}`
 }
 
 /** Finds columns by the names of the table, of which some differ from those that the engine shows, and by the shown ones. */
