@@ -1,5 +1,6 @@
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import { type CredentialSource, fixedCredentials } from '../../iceberg/io/aws/credentials.ts'
+import type { AwsCredentialSource } from '../../iceberg/io/aws/credentials.ts'
+import { fixedCredentials } from '../../iceberg/io/objects/credential-source.ts'
 import { signRequest, type SigningScope, type UnsignedRequest } from '../../iceberg/io/aws/sign-request.ts'
 import type { ReadProperty } from '../settings.ts'
 import { s3Settings } from '../stores/s3-settings.ts'
@@ -8,7 +9,7 @@ import type { RestAnswer } from './exchange.ts'
 
 /** How requests to a catalog are signed with AWS Signature Version 4. */
 export interface RestSigning extends SigningScope {
-  readonly credentials: CredentialSource
+  readonly credentials: AwsCredentialSource
 }
 
 const DEFAULT_SERVICE = 'execute-api'
@@ -30,7 +31,7 @@ export function restSigning(property: ReadProperty): RestSigning | undefined {
   }
 }
 
-function ownKeys(property: ReadProperty): CredentialSource | undefined {
+function ownKeys(property: ReadProperty): AwsCredentialSource | undefined {
   const accessKeyId = property('rest.access-key-id')
   const secretAccessKey = property('rest.secret-access-key')
   const sessionToken = property('rest.session-token')

@@ -1,8 +1,10 @@
-import { IcebergError } from '../../iceberg/errors.ts'
 import type { AzureAccount, AzureIdentity, AzureSettings } from '../../iceberg/io/azure/client.ts'
 import { accountOfLocation } from '../../iceberg/io/azure/location.ts'
 import type { ReadProperty } from '../settings.ts'
 import { parseAzureConnection, type AzureConnection } from './azure-connection.ts'
+import { addressAt, bearerTokenAt, firstProperty, invalidProperty } from './store-properties.ts'
+
+const EXAMPLE = { example: 'https://account.blob.core.windows.net', hasFolder: true }
 
 /** Accounts of Azure as properties, with the names of Iceberg's Java and then those of PyIceberg. */
 export const ADLS_KEYS = {
@@ -33,10 +35,10 @@ function accountAt(property: ReadProperty, host: string): AzureAccount {
   const account = host.split('.')[0] ?? ''
   const names = [account, host, host.replace('.blob.', '.dfs.')]
   const connection = connectionOf(property, names)
-  const endpoint = connection?.endpoint ?? addressAt(property, ADLS_KEYS.endpoint) ?? `https://${host}`
+  const endpoint = connection?.endpoint ?? addressAt(property, ADLS_KEYS.endpoint, EXAMPLE) ?? `https://${host}`
   const identity = connection?.identity ?? ownIdentity(property, account, names)
   if (endpoint.startsWith('http:') && identity.kind !== 'key' && identity.kind !== 'sas') {
-    throw refused(ADLS_KEYS.endpoint, 'must begin with https: unless an account key or a SAS token is set')
+    throw invalidProperty(ADLS_KEYS.endpoint, 'must begin with https: unless an account key or a SAS token is set')
   }
   return { endpoint, identity }
 }
@@ -56,7 +58,7 @@ function connectionOf(property: ReadProperty, names: readonly string[]): AzureCo
   const connection = parseAzureConnection(found.value)
   if (connection !== undefined) return connection
   const form = 'must be the address of an account, or have AccountName with AccountKey, or SharedAccessSignature'
-  throw refused(found.key, `${form}; use AccountName=…;AccountKey=…;EndpointSuffix=core.windows.net`)
+  throw invalidProperty(found.key, `${form}; use AccountName=…;AccountKey=…;EndpointSuffix=core.windows.net`)
 }
 
 function sasToken(property: ReadProperty, names: readonly string[]): AzureIdentity | undefined {
@@ -64,28 +66,26 @@ function sasToken(property: ReadProperty, names: readonly string[]): AzureIdenti
   if (found === undefined) return undefined
   const token = found.value.replace(/^\?/, '')
   if (!/(^|&)sig=[^&]+/.test(token) || /[\s#]/.test(token)) {
-    throw refused(found.key, 'must be a SAS token such as sv=…&sp=racwdl&sig=…')
+    throw invalidProperty(found.key, 'must be a SAS token such as sv=…&sp=racwdl&sig=…')
   }
   return { kind: 'sas', token }
 }
 
 function sharedKey(property: ReadProperty, account: string): AzureIdentity | undefined {
-  const name = firstOf(property, ADLS_KEYS.accountName)
-  const key = firstOf(property, ADLS_KEYS.accountKey)
+  const name = firstProperty(property, ADLS_KEYS.accountName)
+  const key = firstProperty(property, ADLS_KEYS.accountKey)
   if (key === undefined) return undefined
   const [nameKey] = ADLS_KEYS.accountName
   const [keyKey] = ADLS_KEYS.accountKey
-  if (name === undefined) throw refused(nameKey, `must be set together with ${keyKey}`)
-  if (name !== account) throw refused(nameKey, `must be the account of the location, which is ${account}`)
-  if (!/^[A-Za-z0-9+/]{16,}={0,2}$/.test(key)) throw refused(keyKey, 'must be a key of the account, in Base64')
+  if (name === undefined) throw invalidProperty(nameKey, `must be set together with ${keyKey}`)
+  if (name !== account) throw invalidProperty(nameKey, `must be the account of the location, which is ${account}`)
+  if (!/^[A-Za-z0-9+/]{16,}={0,2}$/.test(key)) throw invalidProperty(keyKey, 'must be a key of the account, in Base64')
   return { kind: 'key', account: name, key }
 }
 
 function bearerToken(property: ReadProperty): AzureIdentity | undefined {
-  const token = property(ADLS_KEYS.token)
-  if (token === undefined) return undefined
-  if (!/^[\w.~+/=-]+$/.test(token)) throw refused(ADLS_KEYS.token, 'must be a bearer token')
-  return { kind: 'token', token }
+  const token = bearerTokenAt(property, ADLS_KEYS.token)
+  return token === undefined ? undefined : { kind: 'token', token }
 }
 
 function clientSecret(property: ReadProperty): AzureIdentity | undefined {
@@ -94,9 +94,9 @@ function clientSecret(property: ReadProperty): AzureIdentity | undefined {
   const secret = property(ADLS_KEYS.clientSecret)
   if (secret === undefined) return undefined
   if (tenantId === undefined || clientId === undefined) {
-    throw refused(ADLS_KEYS.clientSecret, `needs ${ADLS_KEYS.tenantId} and ${ADLS_KEYS.clientId}`)
+    throw invalidProperty(ADLS_KEYS.clientSecret, `needs ${ADLS_KEYS.tenantId} and ${ADLS_KEYS.clientId}`)
   }
-  if (!/^[\w.-]+$/.test(tenantId)) throw refused(ADLS_KEYS.tenantId, 'must be the id or domain of a tenant')
+  if (!/^[\w.-]+$/.test(tenantId)) throw invalidProperty(ADLS_KEYS.tenantId, 'must be the id or domain of a tenant')
   return { kind: 'secret', tenantId, clientId, clientSecret: secret }
 }
 
@@ -111,20 +111,4 @@ function ofAccount(
     if (value !== undefined) return { key: one, value }
   }
   return undefined
-}
-
-function addressAt(property: ReadProperty, key: string): string | undefined {
-  const address = property(key)
-  if (address !== undefined && !/^https?:\/\/[^/?#@\s]+(\/[\w-]+)?\/?$/i.test(address)) {
-    throw refused(key, 'must be an address such as https://account.blob.core.windows.net')
-  }
-  return address?.replace(/\/$/, '')
-}
-
-function firstOf(property: ReadProperty, keys: readonly string[]): string | undefined {
-  return keys.map(property).find((value) => value !== undefined)
-}
-
-function refused(key: string, why: string): IcebergError {
-  return new IcebergError('INVALID_ARGUMENT', `extra_props.${key} ${why}`)
 }

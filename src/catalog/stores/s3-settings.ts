@@ -3,6 +3,9 @@ import type { AwsCredentials } from '../../iceberg/io/aws/credentials.ts'
 import type { S3Settings } from '../../iceberg/io/aws/s3-client.ts'
 import { type AssumedRole, awsCredentials } from '../../iceberg/io/aws/sources.ts'
 import type { ReadProperty } from '../settings.ts'
+import { addressAt, firstProperty, invalidProperty } from './store-properties.ts'
+
+const EXAMPLE = { example: 'https://host:9000' }
 
 /** An object store and its credentials, as properties. */
 export const S3_KEYS = {
@@ -32,8 +35,8 @@ const SESSION_NAME = 'lockhouse'
  * never its value.
  */
 export function s3Settings(property: ReadProperty): S3Settings {
-  const endpoint = addressAt(property, S3_KEYS.endpoint)
-  const region = firstOf(property, S3_KEYS.region)
+  const endpoint = addressAt(property, S3_KEYS.endpoint, EXAMPLE)
+  const region = firstProperty(property, S3_KEYS.region)
   const profile = property(S3_KEYS.profile)
   const pathStyle = property(S3_KEYS.pathStyle)
   const keys = staticKeys(property)
@@ -53,9 +56,9 @@ export function s3Settings(property: ReadProperty): S3Settings {
 
 /** Keys in the properties; undefined without any. Throws `INVALID_ARGUMENT` if one of two is missing. */
 export function staticKeys(property: ReadProperty): AwsCredentials | undefined {
-  const accessKeyId = firstOf(property, S3_KEYS.accessKeyId)
-  const secretAccessKey = firstOf(property, S3_KEYS.secretAccessKey)
-  const sessionToken = firstOf(property, S3_KEYS.sessionToken)
+  const accessKeyId = firstProperty(property, S3_KEYS.accessKeyId)
+  const secretAccessKey = firstProperty(property, S3_KEYS.secretAccessKey)
+  const sessionToken = firstProperty(property, S3_KEYS.sessionToken)
   if (accessKeyId === undefined && secretAccessKey === undefined) return undefined
   if (accessKeyId === undefined || secretAccessKey === undefined) {
     const message = 'extra_props: s3.access-key-id and s3.secret-access-key must be set together'
@@ -68,13 +71,13 @@ function assumedRole(property: ReadProperty, clientRegion: string | undefined): 
   const arn = property(ROLE_KEYS.arn)
   if (arn === undefined) return undefined
   if (!/^arn:[\w-]*:\w+:[^\s]{1,2000}$/.test(arn))
-    throw refused(ROLE_KEYS.arn, 'must be arn:aws:iam::<account>:role/<name>')
+    throw invalidProperty(ROLE_KEYS.arn, 'must be arn:aws:iam::<account>:role/<name>')
   const externalId = property(ROLE_KEYS.externalId)
   const region = property(ROLE_KEYS.region) ?? clientRegion
   const duration = property(ROLE_KEYS.durationS)
-  const endpoint = addressAt(property, ROLE_KEYS.endpoint)
+  const endpoint = addressAt(property, ROLE_KEYS.endpoint, EXAMPLE)
   if (duration !== undefined && !/^[1-9]\d{2,5}$/.test(duration)) {
-    throw refused(ROLE_KEYS.durationS, 'must be a number of seconds, 900 or more')
+    throw invalidProperty(ROLE_KEYS.durationS, 'must be a number of seconds, 900 or more')
   }
   return {
     arn,
@@ -84,24 +87,4 @@ function assumedRole(property: ReadProperty, clientRegion: string | undefined): 
     ...(duration === undefined ? {} : { durationS: Number(duration) }),
     ...(endpoint === undefined ? {} : { endpoint }),
   }
-}
-
-function addressAt(property: ReadProperty, key: string): string | undefined {
-  const address = property(key)
-  if (address !== undefined && !/^https?:\/\/[^/?#@]+\/?$/i.test(address)) {
-    throw refused(key, 'must be an address such as https://host:9000')
-  }
-  return address
-}
-
-function firstOf(property: ReadProperty, keys: readonly string[]): string | undefined {
-  for (const key of keys) {
-    const value = property(key)
-    if (value !== undefined) return value
-  }
-  return undefined
-}
-
-function refused(key: string, why: string): IcebergError {
-  return new IcebergError('INVALID_ARGUMENT', `extra_props.${key} ${why}`)
 }

@@ -15,7 +15,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { IcebergError } from '../errors.ts'
-import type { CredentialSource } from './aws/credentials.ts'
+import type { AwsCredentialSource } from './aws/credentials.ts'
 import { createS3Client, type S3Settings } from './aws/s3-client.ts'
 import { ObjectFileIO, type ObjectFileIOOptions } from './objects/file-io.ts'
 import type {
@@ -42,13 +42,13 @@ export class S3FileIO extends ObjectFileIO {
 
 /** The requests of the S3 protocol. */
 class S3Store implements ObjectStore {
-  readonly maxDeleted = 1000
+  readonly batch = { most: 1000, delete: this.#deleteMany.bind(this) }
   readonly parse = s3ObjectOf
   readonly isTransient = isTransient
   readonly mayNeedCredentials = mayNeedCredentials
   readonly toError = toS3Error
   readonly #client: S3Client
-  readonly #credentials: CredentialSource
+  readonly #credentials: AwsCredentialSource
 
   constructor(settings: S3Settings) {
     this.#client = createS3Client(settings)
@@ -101,7 +101,7 @@ class S3Store implements ObjectStore {
     await this.#client.send(new DeleteObjectCommand(named(object)))
   }
 
-  async deleteMany(bucket: string, keys: readonly string[]): Promise<readonly string[]> {
+  async #deleteMany(bucket: string, keys: readonly string[]): Promise<readonly string[]> {
     const Objects = keys.map((Key) => ({ Key }))
     const { Deleted = [] } = await this.#client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects } }))
     return Deleted.flatMap(({ Key }) => Key ?? [])

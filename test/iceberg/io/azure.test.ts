@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { azureSettings } from '../../../src/catalog/stores/azure-settings.ts'
 import { AzureFileIO } from '../../../src/iceberg/io/azure/file-io.ts'
-import { withSilenceLimit } from '../../../src/iceberg/io/azure/silence-limit.ts'
+import { withSilenceLimit } from '../../../src/iceberg/io/objects/silence-limit.ts'
 import { FakeAzure } from '../../support/network/fake-azure.ts'
 import type { StoreFault } from '../../support/network/store-answers.ts'
 

@@ -1,5 +1,6 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
-import { type AwsCredentials, renewedCredentials } from '../../../iceberg/io/aws/credentials.ts'
+import type { AwsCredentials } from '../../../iceberg/io/aws/credentials.ts'
+import { renewedCredentials } from '../../../iceberg/io/objects/credential-source.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DeletionFailure, FileIO } from '../../../iceberg/io/file-io.ts'
 import { fileNames } from '../../../iceberg/io/file-names.ts'

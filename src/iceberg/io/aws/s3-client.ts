@@ -1,5 +1,5 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import type { AwsCredentials, CredentialSource } from './credentials.ts'
+import type { AwsCredentials, AwsCredentialSource } from './credentials.ts'
 
 /** How to reach an object store; a missing region is resolved as the AWS tools do (environment, files). */
 export interface S3Settings {
@@ -8,7 +8,7 @@ export interface S3Settings {
   readonly region?: string
   /** A profile of the shared configuration files, for the region. */
   readonly profile?: string
-  readonly credentials: CredentialSource
+  readonly credentials: AwsCredentialSource
   /** Bucket in the path instead of the host name. */
   readonly pathStyle: boolean
 }
@@ -42,7 +42,7 @@ export function createS3Client(settings: S3Settings): S3Client {
 }
 
 /** The SDK would keep credentials without an expiry forever: the source decides instead. */
-function asProvider(source: CredentialSource) {
+function asProvider(source: AwsCredentialSource) {
   const provide = async () => sdkIdentity(await source.current())
   return Object.assign(provide, { memoized: true })
 }

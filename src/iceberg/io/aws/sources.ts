@@ -1,5 +1,6 @@
 import { IcebergError } from '../../errors.ts'
-import { type AwsCredentials, type CredentialSource, fixedCredentials, renewedCredentials } from './credentials.ts'
+import { fixedCredentials, renewedCredentials } from '../objects/credential-source.ts'
+import type { AwsCredentials, AwsCredentialSource } from './credentials.ts'
 import { withoutDetails } from './error-details.ts'
 
 /** How to obtain the credentials of a client. Without `keys`, the SDK's default chain is asked. */
@@ -27,7 +28,7 @@ export interface AssumedRole {
  * The credentials of an identity: its keys, or those of the SDK's default chain (environment, profile, web identity,
  * container, instance role), and of the role that they assume. Libraries are loaded, and requests sent, at first use.
  */
-export function awsCredentials(identity: AwsIdentity): CredentialSource {
+export function awsCredentials(identity: AwsIdentity): AwsCredentialSource {
   const base = identity.keys === undefined ? defaultChain(identity.profile) : fixedCredentials(identity.keys)
   return identity.role === undefined ? base : assumedRole(identity.role, base)
 }
@@ -39,7 +40,7 @@ interface SdkIdentity {
   readonly expiration?: Date | undefined
 }
 
-function defaultChain(profile: string | undefined): CredentialSource {
+function defaultChain(profile: string | undefined): AwsCredentialSource {
   return renewedCredentials(async () => {
     try {
       const { fromNodeProviderChain } = await import('@aws-sdk/credential-providers')
@@ -54,7 +55,7 @@ function defaultChain(profile: string | undefined): CredentialSource {
   })
 }
 
-function assumedRole(role: AssumedRole, base: CredentialSource): CredentialSource {
+function assumedRole(role: AssumedRole, base: AwsCredentialSource): AwsCredentialSource {
   return renewedCredentials(async () => {
     const masterCredentials = await base.current()
     try {

@@ -14,7 +14,7 @@ import type {
 import { AzureClients, type AzureSettings } from './client.ts'
 import { areBlocksGone, isTaken, isTransient, statusOf, toAzureError } from './error.ts'
 import { azureObjectOf } from './location.ts'
-import { withSilenceLimit } from './silence-limit.ts'
+import { withSilenceLimit } from '../objects/silence-limit.ts'
 
 export interface AzureFileIOOptions extends ObjectFileIOOptions {
   readonly settings: AzureSettings
@@ -36,7 +36,7 @@ const NO_OTHERS = async (): Promise<boolean> => false
 
 /** The requests of the Blob service. */
 class AzureStore implements ObjectStore {
-  readonly maxDeleted = 256
+  readonly batch = { most: 256, delete: this.#deleteMany.bind(this) }
   readonly parse = azureObjectOf
   readonly isTransient = isTransient
   readonly toError = toAzureError
@@ -100,7 +100,7 @@ class AzureStore implements ObjectStore {
     await withSilenceLimit(({ abortSignal }) => blob.delete({ abortSignal, deleteSnapshots: 'include' }))
   }
 
-  async deleteMany(bucket: string, keys: readonly string[]): Promise<readonly string[]> {
+  async #deleteMany(bucket: string, keys: readonly string[]): Promise<readonly string[]> {
     const container = await this.#clients.container(bucket)
     const blobs = keys.map((key) => container.getBlobClient(key))
     const { subResponses } = await withSilenceLimit(({ abortSignal }) =>

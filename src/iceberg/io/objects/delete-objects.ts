@@ -1,17 +1,17 @@
 import { mapBounded } from '../../../lib/bounded-map.ts'
 import type { DeletionFailure } from '../file-io.ts'
-import type { ObjectStore, StoredObject } from './object-store.ts'
+import type { BatchDeletion, ObjectStore, StoredObject } from './object-store.ts'
 import { repeated } from './repeat-request.ts'
 
-const CONCURRENT_DELETES = 8
+const CONCURRENT_DELETES = 16
 
 interface LocatedObject extends StoredObject {
   readonly location: string
 }
 
 /**
- * Deletes objects in few requests and returns those that stay. What the store does not confirm is deleted with `deleteOne`:
- * some stores do not support a request for many objects.
+ * Deletes objects, in few requests if the store has batches, and returns those that stay. Objects that a batch does not confirm
+ * are deleted with `deleteOne`, because some stores of a kind do not support batches.
  */
 export async function deleteObjects(
   store: ObjectStore,
@@ -19,15 +19,17 @@ export async function deleteObjects(
   deleteOne: (location: string) => Promise<void>,
 ): Promise<readonly DeletionFailure[]> {
   const failures: DeletionFailure[] = []
-  for (const batch of batches(objects, store.maxDeleted)) {
-    await mapBounded(await deleteBatch(store, batch), CONCURRENT_DELETES, async (location) => {
+  const deleteEach = (locations: readonly string[]): Promise<unknown> =>
+    mapBounded(locations, CONCURRENT_DELETES, async (location) => {
       try {
         await deleteOne(location)
       } catch (error) {
         failures.push({ location, reason: error instanceof Error ? error.message : String(error) })
       }
     })
-  }
+  const { batch } = store
+  if (batch === undefined) await deleteEach(objects.map(({ location }) => location))
+  else for (const some of batches(objects, batch.most)) await deleteEach(await deleteBatch(store, batch, some))
   return failures
 }
 
@@ -39,12 +41,16 @@ function batches(objects: readonly LocatedObject[], most: number): readonly (rea
 }
 
 /** The locations that the store does not confirm to be gone. */
-async function deleteBatch(store: ObjectStore, batch: readonly LocatedObject[]): Promise<readonly string[]> {
-  const byKey = new Map(batch.map(({ key, location }) => [key, location]))
-  const [{ bucket, location } = { bucket: '', location: '' }] = batch
+async function deleteBatch(
+  store: ObjectStore,
+  batch: BatchDeletion,
+  objects: readonly LocatedObject[],
+): Promise<readonly string[]> {
+  const byKey = new Map(objects.map(({ key, location }) => [key, location]))
+  const [{ bucket, location } = { bucket: '', location: '' }] = objects
   try {
     const gone = new Set(
-      await repeated(store, { action: 'delete', location }, () => store.deleteMany(bucket, [...byKey.keys()])),
+      await repeated(store, { action: 'delete', location }, () => batch.delete(bucket, [...byKey.keys()])),
     )
     return [...byKey].flatMap(([key, same]) => (gone.has(key) ? [] : [same]))
   } catch {

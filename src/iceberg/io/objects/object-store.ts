@@ -40,9 +40,17 @@ export interface ListPage {
   readonly next: string | undefined
 }
 
+/** A request that deletes many objects of a bucket. */
+export interface BatchDeletion {
+  /** How many keys one request may name. */
+  readonly most: number
+  /** Returns the keys that are gone. */
+  delete(bucket: string, keys: readonly string[]): Promise<readonly string[]>
+}
+
 /** An object that is uploaded in parts. Readers see it when it is finished. */
 export interface PartUpload {
-  /** Uploads a part; `number` begins with 1. */
+  /** Uploads a part; `number` begins with 1. Parts arrive in order, and all but the last have the same size. */
   put(number: number, bytes: Uint8Array): Promise<void>
   /** Makes the object from the parts, unless it exists. */
   finish(): Promise<void>
@@ -63,9 +71,8 @@ export interface ObjectStore {
   put(object: StoredObject, bytes: Uint8Array, exclusive: boolean): Promise<void>
   list(request: ListRequest): Promise<ListPage>
   delete(object: StoredObject): Promise<void>
-  /** Deletes at most `maxDeleted` objects of a bucket in one request, and returns the keys that are gone. */
-  deleteMany(bucket: string, keys: readonly string[]): Promise<readonly string[]>
-  readonly maxDeleted: number
+  /** Absent if each object needs its own request. */
+  readonly batch?: BatchDeletion
   beginUpload(object: StoredObject): Promise<PartUpload>
   /** Obtains the credentials of the next request; the result replaces them after a refusal, and is false without others. */
   authorize(): Promise<() => Promise<boolean>>

@@ -9,14 +9,19 @@ export function isBelow({ bucket, key }: StoredObject, root: StoredObject): bool
 }
 
 /**
- * Refuses keys that servers or proxies may resolve to another one: NUL characters, and `.` or `..` as a segment. An absent
+ * Refuses keys that servers or proxies may resolve to another one: NUL characters, halves of a UTF-16 pair, and `.` or `..` as a segment. An absent
  * bucket means that the location does not have the `form`. `INVALID_ARGUMENT`.
  */
 export function checkedObject(
   location: string,
   { bucket, key, form }: { readonly bucket: string | undefined; readonly key: string; readonly form: string },
 ): StoredObject {
-  if (bucket === undefined || key.includes('\0') || key.split('/').some((part) => part === '.' || part === '..')) {
+  if (
+    bucket === undefined ||
+    key.includes('\0') ||
+    !key.isWellFormed() ||
+    key.split('/').some((part) => part === '.' || part === '..')
+  ) {
     throw new IcebergError('INVALID_ARGUMENT', `"${location}" is not the location of an object: use ${form}.`)
   }
   return { bucket, key }

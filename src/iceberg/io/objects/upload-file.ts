@@ -6,6 +6,8 @@ import type { ObjectStore, PartUpload, StoredObject } from './object-store.ts'
 import { exclusively, repeated } from './repeat-request.ts'
 
 const MAX_PARTS = 10_000
+/** Google accepts parts of multiples of this size only. */
+export const PART_UNIT_BYTES = 262_144
 
 /** A local file and the object that is made from it. */
 export interface FileUpload {
@@ -37,7 +39,7 @@ export async function uploadFile(store: ObjectStore, file: FileUpload): Promise<
 
 async function uploadParts(store: ObjectStore, upload: PartUpload, file: FileUpload): Promise<void> {
   const { localPath, location, size } = file
-  const partBytes = Math.max(file.partBytes, Math.ceil(size / MAX_PARTS))
+  const partBytes = Math.max(file.partBytes, Math.ceil(size / MAX_PARTS / PART_UNIT_BYTES) * PART_UNIT_BYTES)
   const source = await attempt({ action: 'read', location: localPath }, open(localPath, 'r'))
   try {
     for (let offset = 0, number = 1; offset < size; offset += partBytes, number += 1) {
