@@ -61,7 +61,12 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
 
   it.each<[string, { change?: Record<string, unknown>; properties?: Record<string, string> }, number, RegExp]>([
     ['a hadoop catalog', { change: { catalog_type: 'hadoop', uri: null } }, 422, /lose commits/],
-    ['another kind of store', { change: { warehouse: 'gs://lake/warehouse' } }, 422, /gs locations are not supported/],
+    [
+      'another kind of store',
+      { change: { warehouse: 'oss://lake/warehouse' } },
+      422,
+      /oss locations are not supported/,
+    ],
     ['a missing bucket', { change: { warehouse: 's3://pond/warehouse' } }, 503, /no such bucket/],
     ['an unknown access key', { properties: { 's3.access-key-id': 'AKIDOTHER' } }, 503, /check the credentials/],
     ['an invalid endpoint', { properties: { 's3.endpoint': 'store:9000' } }, 400, /s3\.endpoint/],

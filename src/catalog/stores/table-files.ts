@@ -2,10 +2,12 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import { isAzureLocation } from '../../iceberg/io/azure/location.ts'
 import { EitherFileIO } from '../../iceberg/io/either.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { isGoogleLocation } from '../../iceberg/io/google/location.ts'
 import { LocalFileIO } from '../../iceberg/io/local.ts'
 import { isS3Location } from '../../iceberg/io/s3-location.ts'
 import type { ReadProperty } from '../settings.ts'
 import { azureSettings } from './azure-settings.ts'
+import { googleSettings } from './google-settings.ts'
 import { s3Settings } from './s3-settings.ts'
 
 /** A kind of object store. */
@@ -34,6 +36,15 @@ const STORES: readonly StoreKind[] = [
       const settings = azureSettings(property, roots)
       const { AzureFileIO } = await import('../../iceberg/io/azure/file-io.ts')
       return new AzureFileIO({ settings, roots })
+    },
+  },
+  {
+    schemes: ['gs'],
+    serves: isGoogleLocation,
+    open: async (roots, property) => {
+      const settings = googleSettings(property)
+      const { GoogleFileIO } = await import('../../iceberg/io/google/file-io.ts')
+      return new GoogleFileIO({ settings, roots })
     },
   },
 ]
@@ -66,7 +77,7 @@ export async function openTableFiles(roots: readonly string[], property: ReadPro
 function localFolder(location: string): string {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(location)?.[1]?.toLowerCase()
   if (scheme !== undefined && scheme !== 'file') {
-    const known = 'a local folder, an s3: location or an abfss: location'
+    const known = 'a local folder, or an s3:, abfss: or gs: location'
     throw new IcebergError('UNSUPPORTED', `${scheme} locations are not supported yet: use ${known}`)
   }
   if (scheme === undefined && !location.startsWith('/')) {

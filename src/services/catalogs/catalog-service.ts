@@ -57,7 +57,7 @@ export interface ConfigureOptions {
 }
 
 const HARMLESS =
-  /^(allowed-locations|scope|oauth2-server-uri|clients|io-impl|s3\.(region|endpoint|path-style-access)|adls\.(endpoint|account-name|auth\.shared-key\.account\.name|tenant-id|client-id)|client\.(region|profile-name|assume-role\.(arn|session-name|region|timeout-sec|endpoint))|rest\.(sigv4-enabled|signing-name|signing-region)|header\.accept)$/
+  /^(allowed-locations|scope|oauth2-server-uri|clients|io-impl|s3\.(region|endpoint|path-style-access)|adls\.(endpoint|account-name|auth\.shared-key\.account\.name|tenant-id|client-id)|gcs\.(service\.host|endpoint|project-id|user-project|no-auth|oauth2\.token-expires-at)|client\.(region|profile-name|assume-role\.(arn|session-name|region|timeout-sec|endpoint))|rest\.(sigv4-enabled|signing-name|signing-region)|header\.accept)$/
 
 const CLOSE_AFTER_MS = 5 * 60_000
 

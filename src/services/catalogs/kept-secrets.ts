@@ -13,6 +13,8 @@ const ADDRESS_PROPERTIES = [
   'client.assume-role.endpoint',
   'adls.endpoint',
   'adls.tenant-id',
+  'gcs.service.host',
+  'gcs.endpoint',
 ] as const
 
 /**

@@ -12,9 +12,11 @@ import { fileNames } from '../../../src/iceberg/io/file-names.ts'
 import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
 import { fixedCredentials } from '../../../src/iceberg/io/objects/credential-source.ts'
 import { AzureFileIO } from '../../../src/iceberg/io/azure/file-io.ts'
+import { GoogleFileIO } from '../../../src/iceberg/io/google/file-io.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
 import { FakeAzure } from '../../support/network/fake-azure.ts'
+import { FakeGcs } from '../../support/network/fake-gcs.ts'
 import { FakeS3 } from '../../support/network/fake-s3.ts'
 import { FILE_CLOCK_MS, sleep } from '../../support/waiting.ts'
 
@@ -31,14 +33,17 @@ interface Candidate {
 let scratch = ''
 let store: FakeS3
 let account: FakeAzure
+let buckets: FakeGcs
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'file-io-'))
   store = await FakeS3.start('lake')
   account = await FakeAzure.start('lake')
+  buckets = await FakeGcs.start('lake')
 })
 afterAll(async () => {
   await store.close()
   await account.close()
+  await buckets.close()
   await rm(scratch, { recursive: true, force: true })
 })
 
@@ -59,6 +64,11 @@ function azure(root: string): AzureFileIO {
   return new AzureFileIO({ settings, roots: [root], partBytes: 100_000 })
 }
 
+function google(root: string): GoogleFileIO {
+  const credentials = fixedCredentials({ token: buckets.issueToken() })
+  return new GoogleFileIO({ settings: { endpoint: buckets.endpoint, credentials }, roots: [root] })
+}
+
 const candidates: Record<string, () => Candidate> = {
   'local, paths': () => ({ io: new LocalFileIO(), base: join(scratch, 'plain') }),
   'local, file:// and roots': () => ({ io: new LocalFileIO({ roots: [scratch] }), base: `file://${scratch}/uris` }),
@@ -74,6 +84,7 @@ const candidates: Record<string, () => Candidate> = {
     return { io, base: 's3a://lake/other' }
   },
   azure: () => ({ io: azure(account.location('lake', 'warehouse')), base: account.location('lake', 'warehouse/t') }),
+  google: () => ({ io: google('gs://lake/warehouse'), base: 'gs://lake/warehouse/t' }),
   'prefix over memory': () => {
     return { io: new PrefixFileIO(new MemoryFileIO(), [{ from: 's3a://b/', to: 's3://b/' }]), base: 's3a://b/t' }
   },
