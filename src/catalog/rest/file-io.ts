@@ -3,6 +3,7 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { deleteFrom } from '../../iceberg/io/delete-files.ts'
 import { fileNames } from '../../iceberg/io/file-names.ts'
 import { placeOf } from '../../iceberg/io/place.ts'
+import { vendedKind } from './vended/stores.ts'
 import { locationParts } from '../../iceberg/io/location-identity.ts'
 
 /**
@@ -14,7 +15,7 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
     const { scheme } = locationParts(location)
     if (scheme === undefined || scheme === 'file' || stores.includes(scheme)) return location
     const known = ['local files', ...stores.map((store) => `${store}: locations`)].join(' and ')
-    if (scheme === 's3') throw notLent(location)
+    if (vendedKind(location) !== undefined) throw notLent(location)
     const message = `The table has files in ${scheme}: locations, which are not supported. Supported: ${known}.`
     throw new IcebergError('UNSUPPORTED', message)
   }

@@ -38,6 +38,9 @@ const SCOPE = 'scope'
 const TOKEN_URI = 'oauth2-server-uri'
 const HEADER = 'header.'
 
+/** How to reach Google Cloud Storage, without credentials. */
+const GOOGLE_STORE = ['gcs.service.host', 'gcs.endpoint', 'gcs.user-project']
+
 const DEFAULT_SCOPE = 'catalog'
 
 /** Valid header values (RFC 9110, section 5.5), checked here so that no client error quotes a secret. */
@@ -115,7 +118,7 @@ function headersOf(keys: readonly string[], property: ReadProperty): Record<stri
 }
 
 function storeProperties(property: ReadProperty): Record<string, string> {
-  const keys = ['s3.endpoint', 's3.region', 'client.region', 's3.path-style-access']
+  const keys = ['s3.endpoint', 's3.region', 'client.region', 's3.path-style-access', ...GOOGLE_STORE]
   return Object.fromEntries(keys.flatMap((key) => (property(key) === undefined ? [] : [[key, property(key) ?? '']])))
 }
 

@@ -36,13 +36,15 @@ const REFUSALS: Partial<Record<StoreFault, Answer>> = {
  * resumable uploads; and faults on command. Requests must have a bearer token that it issued.
  */
 export class FakeGcs {
-  /** When each issued token expires, ms. */
-  readonly tokens = new Map<string, number>()
+  /** The issued tokens: when each expires, ms, and how the names begin that it is good for. */
+  readonly tokens = new Map<string, { readonly expiresAtMs: number; readonly prefix: string }>()
   /** By `bucket/key`. */
   readonly objects = new Map<string, StoredObject>()
   readonly sessions = new GcsSessions()
   /** Every request as `METHOD key`, in the order in which they came. */
   readonly calls: string[] = []
+  /** The token of each request, as in {@link calls}. */
+  readonly signers: (string | undefined)[] = []
   /** What happens to a request, or the answer that it gets; undefined: it is answered well. */
   fault: ((call: Call) => StoreFault | Answer | undefined) | undefined
   /** True if requests without a token are answered. */
@@ -78,11 +80,11 @@ export class FakeGcs {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** A token for everything. */
-  issueToken(lifeMs = 3_600_000): string {
+  /** A token for objects whose `bucket/key` begins with the prefix. */
+  issueToken(lifeMs = 3_600_000, prefix = ''): string {
     this.#issued += 1
     const token = `ya29.fake-secret-${this.#issued}`
-    this.tokens.set(token, Date.now() + lifeMs)
+    this.tokens.set(token, { expiresAtMs: Date.now() + lifeMs, prefix })
     return token
   }
 
@@ -108,6 +110,7 @@ export class FakeGcs {
     const key = isUpload ? (query.get('name') ?? '') : decodeURIComponent(name)
     const call = { method, bucket, key, query, headers, body: Buffer.concat(chunks) }
     this.calls.push(`${method} ${key}`)
+    this.signers.push(tokenIn(headers))
     const fault = this.fault?.(call)
     if (typeof fault === 'object') return send(response, fault, { isHead: false, isCut: false })
     if (fault === 'cut-before') return void request.socket.destroy()
@@ -133,9 +136,11 @@ export class FakeGcs {
     return query.get('alt') === 'media' ? this.#media(name, call) : this.#metadata(name)
   }
 
-  #refusal({ headers }: Call): Answer | undefined {
-    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
-    const isKnown = Date.now() < (this.tokens.get(token ?? '') ?? 0)
+  #refusal({ headers, bucket, key, query }: Call): Answer | undefined {
+    const token = tokenIn(headers)
+    const known = this.tokens.get(token ?? '')
+    const isKnown = known !== undefined && Date.now() < known.expiresAtMs
+    if (isKnown && !`${bucket}/${key || query.get('prefix')}`.startsWith(known.prefix)) return fail(403, 'forbidden')
     if (!isKnown && !(token === undefined && this.isOpen)) return fail(401, 'authError', 'Invalid Credentials')
     if (this.payer === undefined || headers['x-goog-user-project'] === this.payer) return undefined
     return fail(400, 'required', 'Bucket is a requester pays bucket but no user project provided.')
@@ -212,6 +217,10 @@ export class FakeGcs {
       ...(items.length > 0 ? { items } : {}),
     })
   }
+}
+
+function tokenIn(headers: IncomingMessage['headers']): string | undefined {
+  return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
 }
 
 /** The second part of a `multipart/related` body. */

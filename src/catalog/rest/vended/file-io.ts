@@ -1,14 +1,12 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
-import type { AwsCredentials } from '../../../iceberg/io/aws/credentials.ts'
-import { renewedCredentials } from '../../../iceberg/io/objects/credential-source.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DeletionFailure, FileIO } from '../../../iceberg/io/file-io.ts'
 import { fileNames } from '../../../iceberg/io/file-names.ts'
 import { folderNames } from '../../../iceberg/io/folder-names.ts'
 import { placeOf, textualPlace } from '../../../iceberg/io/place.ts'
-import { isBelow } from '../../../iceberg/io/objects/stored-object.ts'
-import { isS3Location, s3ObjectOf } from '../../../iceberg/io/s3-location.ts'
 import type { VendedCredentials } from './message.ts'
+import { openLentGoogle, openLentS3 } from './open-store.ts'
+import { bucketLocation, isEverything, isInFolder, vendedKind } from './stores.ts'
 
 export interface VendedFilesOptions {
   /** The name of the table, for messages. */
@@ -20,18 +18,23 @@ export interface VendedFilesOptions {
   readonly renew: () => Promise<readonly VendedCredentials[]>
   /** Locations that the settings allow; empty: the catalog decides. */
   readonly roots: readonly string[]
-  /** Files that are not in S3. */
+  /** Files in stores that the catalog lends no credentials for. */
   readonly local: FileIO
 }
 
 /**
- * The files of one table in S3, with the credentials that the catalog lends for it. A location gets those with the
+ * The files of one table in S3 or Google Cloud Storage, with the credentials that the catalog lends for it. A location gets those with the
  * longest prefix that contains it, and is refused without one: the credentials of the settings are not used for it.
  */
 export function vendedFiles(options: VendedFilesOptions): FileIO {
   const stores = new VendedStores(options)
   const { local } = options
-  const at = (location: string): Promise<FileIO> | FileIO => (isS3Location(location) ? stores.find(location) : local)
+  const kinds = new Set([vendedKind(options.tableLocation), ...(options.lent ?? []).map(({ kind }) => kind)])
+  const isLent = (location: string): boolean => {
+    const kind = vendedKind(location)
+    return kind !== undefined && kinds.has(kind)
+  }
+  const at = (location: string): Promise<FileIO> | FileIO => (isLent(location) ? stores.find(location) : local)
   return {
     read: async (location) => (await at(location)).read(location),
     readRange: async (location, offset, length) => (await at(location)).readRange(location, offset, length),
@@ -43,10 +46,10 @@ export function vendedFiles(options: VendedFilesOptions): FileIO {
     },
     listFolders: async (location) => folderNames(await at(location), location),
     listNames: async (location) => fileNames(await at(location), location),
-    place: async (location) => (isS3Location(location) ? textualPlace(location) : placeOf(local, location)),
+    place: async (location) => (isLent(location) ? textualPlace(location) : placeOf(local, location)),
     delete: async (location) => (await at(location)).delete(location),
     deleteAll: (locations) => deleteEach(locations, at),
-    localPath: (location) => (isS3Location(location) ? undefined : local.localPath(location)),
+    localPath: (location) => (isLent(location) ? undefined : local.localPath(location)),
     moveIn: async (path, location) => (await at(location)).moveIn(path, location),
   }
 }
@@ -81,58 +84,44 @@ class VendedStores {
 
   async find(location: string): Promise<FileIO> {
     const { roots, table } = this.#options
-    const object = s3ObjectOf(location)
-    const allowed = roots.filter(isS3Location).map(s3ObjectOf)
-    if (roots.length > 0 && !allowed.some((root) => isBelow(object, root))) {
+    const kind = vendedKind(location)
+    if (roots.length > 0 && !(kind && roots.some((root) => isInFolder(kind, location, root)))) {
       const message = `The location "${location}" is outside of the folders that this catalog may use.`
       throw new IcebergError('INVALID_ARGUMENT', message)
     }
     this.#lent ??= await this.#options.renew()
-    const lent = this.#lent.find(({ prefix }) => covers(prefix, location))
+    const lent = this.#lent.find((one) => covers(one, location))
     if (lent === undefined) throw foreignCredentials(table, location, this.#lent)
-    const known = this.#stores.get(lent.prefix)
+    const key = `${lent.kind} ${lent.prefix}`
+    const known = this.#stores.get(key)
     if (known !== undefined) return known
     const opened = this.#open(lent)
-    this.#stores.set(lent.prefix, opened)
+    this.#stores.set(key, opened)
     return opened
   }
 
   async #open(lent: VendedCredentials): Promise<FileIO> {
-    const { endpoint, region, pathStyle } = lent
-    if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/i.test(endpoint)) {
-      throw new IcebergError('IO_FAILED', `The catalog returned an invalid s3.endpoint for ${this.#options.table}.`)
-    }
-    const { S3FileIO } = await import('../../../iceberg/io/s3.ts') // large: loaded only when needed
-    return new S3FileIO({
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(region === undefined ? {} : { region }),
-      pathStyle: pathStyle ?? endpoint !== undefined,
-      credentials: renewedCredentials(() => this.#renewed(lent.prefix), lent.keys),
-      roots: [isEverything(lent.prefix) ? bucketOf(this.#options.tableLocation) : lent.prefix],
-    })
+    const { table, tableLocation } = this.#options
+    const { kind, prefix } = lent
+    const roots = [isEverything(kind, prefix) ? bucketLocation(kind, tableLocation) : prefix]
+    return lent.kind === 's3'
+      ? openLentS3({ lent, table, roots, renew: () => this.#renewed(lent) })
+      : openLentGoogle({ lent, table, roots, renew: () => this.#renewed(lent) })
   }
 
-  async #renewed(prefix: string): Promise<AwsCredentials> {
+  async #renewed<C extends VendedCredentials>({ kind, prefix }: C): Promise<C> {
     const lent = await this.#options.renew()
     this.#lent = lent
-    const same = lent.find((one) => one.prefix === prefix)
-    if (same !== undefined) return same.keys
+    const same = lent.find((one): one is C => one.kind === kind && one.prefix === prefix)
+    if (same !== undefined) return same
     const message = `The catalog no longer returns credentials for the files of ${this.#options.table} below "${prefix}".`
     throw new IcebergError('IO_FAILED', message)
   }
 }
 
-function isEverything(prefix: string): boolean {
-  return /^(s3[an]?(:(\/\/)?)?)?$/i.test(prefix)
-}
-
-function covers(prefix: string, location: string): boolean {
-  if (isEverything(prefix)) return true
-  return isS3Location(prefix) && isBelow(s3ObjectOf(location), s3ObjectOf(prefix))
-}
-
-function bucketOf(location: string): string {
-  return `s3://${s3ObjectOf(location).bucket}`
+function covers({ kind, prefix }: VendedCredentials, location: string): boolean {
+  if (kind !== vendedKind(location)) return false
+  return isEverything(kind, prefix) || isInFolder(kind, location, prefix)
 }
 
 function foreignCredentials(table: string, location: string, lent: readonly VendedCredentials[]): IcebergError {

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
-import { isS3Location } from '../../../iceberg/io/s3-location.ts'
 import type { JsonObject } from '../../../iceberg/json/lossless-json.ts'
 import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { formatIdentifier } from '../../table-identifier.ts'
 import { vendedFiles } from './file-io.ts'
 import { type VendedCredentials, vendedCredentials } from './message.ts'
+import { type VendedKind, vendedKind } from './stores.ts'
 
 export interface VendingPort {
   /** `LoadCredentialsResponse`; undefined if the server does not offer it. */
@@ -34,8 +34,8 @@ export class Vending {
   readonly #files = new LRUCache<string, { readonly uuid: string; readonly io: FileIO }>({ max: MAX_TABLES })
   readonly #renewals = new Map<string, Promise<readonly VendedCredentials[]>>()
   readonly #secrets: string[] = []
-  /** True once the catalog has lent credentials. */
-  #lends = false
+  /** The kinds of stores that the catalog has lent credentials for. */
+  readonly #lends = new Set<VendedKind>()
 
   constructor(port: VendingPort) {
     this.#port = port
@@ -45,8 +45,9 @@ export class Vending {
   filesOf(table: Loaded, json: JsonObject): FileIO {
     const lent = this.#remember(vendedCredentials(json, this.#port.own))
     const name = formatIdentifier(table.identifier)
-    const io = lent.length === 0 ? this.#port.io : this.#open(table, lent)
-    this.#lends ||= lent.length > 0
+    const isLent = lent.some(({ kind }) => kind === vendedKind(table.metadata.location))
+    const io = isLent ? this.#open(table, lent) : this.#port.io
+    for (const { kind } of lent) this.#lends.add(kind)
     this.#files.set(name, { uuid: table.metadata.tableUuid, io })
     return io
   }
@@ -56,7 +57,8 @@ export class Vending {
     if (vendedCredentials(json, this.#port.own).length > 0) return this.filesOf(table, json)
     const known = this.#files.get(formatIdentifier(table.identifier))
     if (known?.uuid === table.metadata.tableUuid) return known.io
-    return this.#lends ? this.#open(table, undefined) : this.#port.io
+    const kind = vendedKind(table.metadata.location)
+    return kind !== undefined && this.#lends.has(kind) ? this.#open(table, undefined) : this.#port.io
   }
 
   /** Secrets to redact in errors of the catalog. */
@@ -66,7 +68,6 @@ export class Vending {
 
   #open({ identifier, metadata }: Loaded, lent: readonly VendedCredentials[] | undefined): FileIO {
     const { io: local, roots } = this.#port
-    if (!isS3Location(metadata.location)) return local
     return vendedFiles({
       table: formatIdentifier(identifier),
       tableLocation: metadata.location,
@@ -100,7 +101,9 @@ export class Vending {
   }
 
   #remember(lent: readonly VendedCredentials[]): readonly VendedCredentials[] {
-    const secrets = lent.flatMap(({ keys }) => [keys.secretAccessKey, keys.sessionToken ?? ''])
+    const secrets = lent.flatMap((one) =>
+      one.kind === 's3' ? [one.keys.secretAccessKey, one.keys.sessionToken ?? ''] : [one.token.token],
+    )
     this.#secrets.unshift(...secrets.filter((secret) => secret !== '' && !this.#secrets.includes(secret)))
     this.#secrets.length = Math.min(this.#secrets.length, MAX_SECRETS)
     return lent
