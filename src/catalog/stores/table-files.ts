@@ -4,7 +4,7 @@ import { EitherFileIO } from '../../iceberg/io/either.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { isGoogleLocation } from '../../iceberg/io/google/location.ts'
 import { LocalFileIO } from '../../iceberg/io/local.ts'
-import { isS3Location } from '../../iceberg/io/s3-location.ts'
+import { isS3Location } from '../../iceberg/io/s3/location.ts'
 import type { ReadProperty } from '../settings.ts'
 import { azureSettings } from './azure-settings.ts'
 import { googleSettings } from './google-settings.ts'
@@ -25,7 +25,7 @@ const STORES: readonly StoreKind[] = [
     serves: isS3Location,
     open: async (roots, property) => {
       const settings = s3Settings(property)
-      const { S3FileIO } = await import('../../iceberg/io/s3.ts')
+      const { S3FileIO } = await import('../../iceberg/io/s3/file-io.ts')
       return new S3FileIO({ ...settings, roots })
     },
   },

@@ -24,7 +24,7 @@ export async function openLentS3({ lent, table, roots, renew }: LentStore<Vended
   if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/i.test(endpoint)) {
     throw new IcebergError('IO_FAILED', `The catalog returned an invalid s3.endpoint for ${table}.`)
   }
-  const { S3FileIO } = await import('../../../iceberg/io/s3.ts') // large: loaded only when needed
+  const { S3FileIO } = await import('../../../iceberg/io/s3/file-io.ts') // large: loaded only when needed
   return new S3FileIO({
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region === undefined ? {} : { region }),

@@ -1,7 +1,7 @@
 import { isGoogleLocation, parseGoogleLocation } from '../../../iceberg/io/google/location.ts'
 import type { StoredObject } from '../../../iceberg/io/objects/object-store.ts'
 import { isBelow } from '../../../iceberg/io/objects/stored-object.ts'
-import { isS3Location, s3ObjectOf } from '../../../iceberg/io/s3-location.ts'
+import { isS3Location, s3ObjectOf } from '../../../iceberg/io/s3/location.ts'
 
 /** A kind of store that a catalog may lend credentials for. */
 export type VendedKind = 's3' | 'gs'

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { s3Settings } from '../../../../src/catalog/stores/s3-settings.ts'
 import { fixedCredentials, renewedCredentials } from '../../../../src/iceberg/io/objects/credential-source.ts'
-import { S3FileIO } from '../../../../src/iceberg/io/s3.ts'
+import { S3FileIO } from '../../../../src/iceberg/io/s3/file-io.ts'
 import { FakeS3 } from '../../../support/network/fake-s3.ts'
 import { FakeSts } from '../../../support/network/fake-sts.ts'
 

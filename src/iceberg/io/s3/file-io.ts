@@ -14,10 +14,10 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { IcebergError } from '../errors.ts'
-import type { AwsCredentialSource } from './aws/credentials.ts'
-import { createS3Client, type S3Settings } from './aws/s3-client.ts'
-import { ObjectFileIO, type ObjectFileIOOptions } from './objects/file-io.ts'
+import { IcebergError } from '../../errors.ts'
+import type { AwsCredentialSource } from '../aws/credentials.ts'
+import { createS3Client, type S3Settings } from '../aws/s3-client.ts'
+import { ObjectFileIO, type ObjectFileIOOptions } from '../objects/file-io.ts'
 import type {
   FetchedObject,
   ListPage,
@@ -27,9 +27,9 @@ import type {
   ObjectStore,
   PartUpload,
   StoredObject,
-} from './objects/object-store.ts'
-import { isTransient, mayNeedCredentials, statusOf, toS3Error } from './s3-error.ts'
-import { s3ObjectOf } from './s3-location.ts'
+} from '../objects/object-store.ts'
+import { isTransient, mayNeedCredentials, statusOf, toS3Error } from './error.ts'
+import { s3ObjectOf } from './location.ts'
 
 export interface S3FileIOOptions extends S3Settings, ObjectFileIOOptions {}
 

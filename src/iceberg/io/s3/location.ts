@@ -1,5 +1,5 @@
-import type { StoredObject } from './objects/object-store.ts'
-import { checkedObject } from './objects/stored-object.ts'
+import type { StoredObject } from '../objects/object-store.ts'
+import { checkedObject } from '../objects/stored-object.ts'
 
 const LOCATION = /^s3[an]?:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/is
 

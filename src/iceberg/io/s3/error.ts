@@ -1,6 +1,6 @@
-import { IcebergError } from '../errors.ts'
-import { httpStatusOf, withoutDetails } from './aws/error-details.ts'
-import type { IoAttempt } from './io-error.ts'
+import { IcebergError } from '../../errors.ts'
+import { httpStatusOf, withoutDetails } from '../aws/error-details.ts'
+import type { IoAttempt } from '../io-error.ts'
 
 /**
  * Turns the error of a request to an object store into an `IcebergError`: `FILE_NOT_FOUND`, `FILE_EXISTS`,
