@@ -57,6 +57,7 @@ const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['curl -X PUT … db.internal', /catalog database did not respond/],
   ['curl -X PUT … catalog.internal', /catalog did not respond/],
   ['curl -X PUT … myaccount.dfs.core.windows.net', /LAKE_AZURE_KEY/],
+  ['curl -X PUT … gs://my-lake', /LAKE_GCS_TOKEN/],
   ['curl -X PUT … minio.internal', /s3\.endpoint|object store|minio\.internal/],
 ]
 
