@@ -52,7 +52,7 @@ describe('a warehouse in Google Cloud Storage', { timeout: 300_000 }, () => {
     ['a hadoop catalog', { change: { catalog_type: 'hadoop', uri: null } }, 422, /lose commits/],
     ['a missing bucket', { change: { warehouse: 'gs://pond/w' } }, 503, /no such bucket/],
     ['a short location', { change: { warehouse: 'gs:/lake/warehouse' } }, 400, /use gs:\/\/bucket/],
-    ['a wrong token', { properties: { 'gcs.oauth2.token': 'ya29.other' } }, 503, /the token is unknown/],
+    ['a wrong token', { properties: { 'gcs.oauth2.token': 'ya29.other' } }, 503, /the token is missing, unknown/],
     ['an invalid endpoint', { properties: { 'gcs.service.host': 'store:9000' } }, 400, /gcs\.service\.host/],
     [
       'a kept token for another host',

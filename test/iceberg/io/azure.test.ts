@@ -230,9 +230,8 @@ describe('messages say what to correct, and show no secret', () => {
   it('for a container that does not exist', async () => {
     const pond = store.location('pond', 'wh')
     const io = open({}, [pond])
-    for (const work of [io.read(`${pond}/a`), io.stat(`${pond}/a`), io.create(`${pond}/a`, bytes('x'))]) {
-      expect((await failure(work)).message).toMatch(/no such container/)
-    }
+    const attempts = [io.read(`${pond}/a`), io.stat(`${pond}/a`), io.create(`${pond}/a`, bytes('x'))]
+    for (const { message } of await Promise.all(attempts.map(failure))) expect(message).toMatch(/no such container/)
   })
 
   it('for a wrong key', async () => {

@@ -126,7 +126,7 @@ describe('the application default credentials', () => {
     const error = await io.read(FILE).catch((caught: unknown) => caught)
     expect(error).toMatchObject({
       code: 'IO_FAILED',
-      message: expect.stringMatching(/the token is unknown or expired/),
+      message: expect.stringMatching(/the token is missing, unknown or expired/),
     })
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/secret/)
     expect(tokens.asked).toHaveLength(4)

@@ -128,6 +128,13 @@ describe('many objects', () => {
     expect(await io.listFolders(ROOT)).toEqual(['folder'])
   })
 
+  it('are not listed when the store lists those of other folders', async () => {
+    const item = { name: 'wherever/a', size: '1', timeCreated: new Date().toISOString() }
+    store.fault = () => ({ status: 200, body: JSON.stringify({ items: [item], prefixes: ['w/'] }) })
+    await expect(Array.fromAsync(open().list(ROOT))).rejects.toThrow(/lists objects of other folders/)
+    await expect(open().listFolders(ROOT)).rejects.toThrow(/lists objects of other folders/)
+  })
+
   it('are not listed for ever when the store repeats a page', async () => {
     fill(20)
     const page = { items: [], nextPageToken: 'same' }
@@ -210,12 +217,26 @@ describe('a store that misbehaves', () => {
     }
   })
 
-  it('does not send the token to the host of a redirect', async () => {
+  it.each([301, 307, 308])('does not send the token to the host of a redirect with %i', async (status) => {
     const other = await FakeGcs.start('lake')
-    store.fault = () => ({ status: 307, headers: { Location: `${other.endpoint}/storage/v1/b/lake/o/a` } })
-    await expect(open().read(at('a'))).rejects.toThrow(/answered 307; check gcs\.service\.host/)
+    const Location = `${other.endpoint}/storage/v1/b/lake/o/a`
+    store.fault = () => ({ status, headers: { Location }, body: 'moved' })
+    const io = open()
+    const attempts = [io.read(at('a')), io.readRange(at('a'), 0, 2), io.create(at('a'), bytes('x')), io.delete(at('a'))]
+    for (const result of await Promise.allSettled(attempts)) {
+      const message = expect.stringMatching(`answered ${status}; check gcs.service.host`)
+      expect(result).toEqual({ status: 'rejected', reason: expect.objectContaining({ message }) })
+    }
     expect(other.calls).toEqual([])
     await other.close()
+  })
+
+  it('does not accept a response without content as an empty object', async () => {
+    store.fault = () => ({ status: 204 })
+    const reads = [open().read(at('a')), open().readRange(at('a'), 0, 2)]
+    for (const result of await Promise.allSettled(reads)) {
+      expect(result).toEqual({ status: 'rejected', reason: withCode('IO_FAILED') })
+    }
   })
 
   it('refuses an object that is stored compressed, whose sizes are those of other bytes', async () => {
@@ -285,6 +306,19 @@ describe('a large file', () => {
     expect([existsSync(path), stored('big')]).toEqual([true, undefined])
   })
 
+  it('is complete when the last response is lost and the store discards the upload then', async () => {
+    const path = await staged('staged')
+    let changes = 0
+    store.fault = ({ method }) => {
+      if (method !== 'PUT') return undefined
+      changes += 1
+      if (changes === 5) store.sessions.discardAll()
+      return changes === 4 ? 'cut-after' : undefined
+    }
+    await open().moveIn(path, at('big'))
+    expect([changes, stored('big') === content.toString('latin1')]).toEqual([5, true])
+  })
+
   it('never mixes with another one of the same name', async () => {
     const other = randomBytes(PART * 5)
     const paths = await Promise.all([staged('one'), staged('two', other)])
@@ -293,10 +327,12 @@ describe('a large file', () => {
     expect([content.toString('latin1'), other.toString('latin1')].includes(stored('big') ?? '')).toBe(true)
   })
 
-  it('needs a session, whose key is not shown', async () => {
+  it('stays when the store names no session', async () => {
     const path = await staged('kept')
-    store.fault = ({ query }) => (query.get('uploadType') === 'resumable' ? { status: 200 } : undefined)
-    await expect(open().moveIn(path, at('big'))).rejects.toThrow(/noSession/)
+    for (const headers of [{}, { Location: 'mailto:@other.example' }]) {
+      store.fault = ({ query }) => (query.get('uploadType') === 'resumable' ? { status: 200, headers } : undefined)
+      await expect(open().moveIn(path, at('big'))).rejects.toThrow(/noSession/)
+    }
   })
 })
 
@@ -316,7 +352,7 @@ describe('messages say what to correct, and show no secret', () => {
     const io = open({}, ['gs://pond/wh'])
     const location = 'gs://pond/wh/a'
     const attempts = [io.read(location), io.stat(location), io.create(location, bytes('x')), io.delete(location)]
-    for (const work of attempts) expect((await failure(work)).message).toMatch(/no such bucket/)
+    for (const { message } of await Promise.all(attempts.map(failure))) expect(message).toMatch(/no such bucket/)
     await expect(Array.fromAsync(io.list('gs://pond/wh'))).rejects.toThrow(/no such bucket/)
   })
 
@@ -325,7 +361,7 @@ describe('messages say what to correct, and show no secret', () => {
     const expired = store.issueToken(-1)
     for (const token of [wrong, expired]) {
       const error = await failure(open({ 'gcs.oauth2.token': token }).read(at('a')))
-      expect(error.message).toMatch(/the token is unknown or expired; replace gcs\.oauth2\.token/)
+      expect(error.message).toMatch(/the token is missing, unknown or expired; replace gcs\.oauth2\.token/)
       expect(shown(error)).not.toMatch(/secret/)
     }
     expect(store.calls).toHaveLength(2)
@@ -337,7 +373,7 @@ describe('messages say what to correct, and show no secret', () => {
   })
 
   it('for a store that requires authentication', async () => {
-    await expect(open({ 'gcs.no-auth': 'true' }).read(at('a'))).rejects.toThrow(/the token is unknown/)
+    await expect(open({ 'gcs.no-auth': 'true' }).read(at('a'))).rejects.toThrow(/the token is missing, unknown/)
   })
 
   it('for a host where nothing listens, also during an upload', async () => {

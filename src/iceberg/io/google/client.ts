@@ -25,9 +25,11 @@ export interface GoogleRequest {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array<ArrayBuffer>
+  /** True if 308 is the answer to a part of an upload. Elsewhere it is a redirect. */
+  readonly isPart?: boolean
 }
 
-/** A complete response with a good status, or with 308: an upload that is not finished. */
+/** A complete response with a good status, or with 308 to a part of an upload that is not finished. */
 export interface GoogleAnswer {
   readonly status: number
   readonly headers: Headers
@@ -53,7 +55,7 @@ export class GoogleClient {
   }
 
   /** Throws a `GoogleError` for other statuses, and the error of `fetch` without a response. */
-  async send({ method, path, headers = {}, body }: GoogleRequest): Promise<GoogleAnswer> {
+  async send({ method, path, headers = {}, body, isPart = false }: GoogleRequest): Promise<GoogleAnswer> {
     const own = await this.#ownHeaders()
     const silenceMs = SILENCE_MS + (body?.length ?? 0) / SLOWEST_BYTES_PER_MS
     return withSilenceLimit(async ({ abortSignal, onProgress }) => {
@@ -66,7 +68,7 @@ export class GoogleClient {
       })
       const bytes = await completeBody(response, onProgress)
       const { status } = response
-      if (response.ok || status === INCOMPLETE) return { status, headers: response.headers, bytes }
+      if (response.ok || (isPart && status === INCOMPLETE)) return { status, headers: response.headers, bytes }
       throw refusalError(status, bytes)
     }, silenceMs)
   }

@@ -124,7 +124,7 @@ function reasonOf(error: unknown): string {
   const { status, reason, permission } = error
   if (status === 401) {
     const advice = 'replace gcs.oauth2.token, or check the application default credentials and the clock'
-    return `the token is unknown or expired; ${advice}`
+    return `the token is missing, unknown or expired; ${advice}`
   }
   if (status === 403) {
     const lacking = permission === undefined ? 'needs' : `lacks ${permission}, and needs`

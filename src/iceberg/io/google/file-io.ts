@@ -127,14 +127,19 @@ function refuseEncoding({ headers }: GoogleAnswer, { bucket, key }: StoredObject
 }
 
 function wholeObject({ status, headers, bytes }: GoogleAnswer): Uint8Array {
+  if (status !== 200) throw new GoogleError(status, 'unclearResponse')
   const stored = headers.get('x-goog-stored-content-length')
   if (stored !== null && Number(stored) !== bytes.length) throw new GoogleError(status, 'incompleteObject')
   return bytes
 }
 
 /** The service ignores a range in some cases, and sends everything. */
-function partOf({ status, headers, bytes }: GoogleAnswer, { offset, length }: ObjectRange): FetchedObject {
-  if (status !== 206) return { bytes: bytes.slice(offset, offset + length), sizeBytes: bytes.length }
+function partOf(answer: GoogleAnswer, { offset, length }: ObjectRange): FetchedObject {
+  const { status, headers, bytes } = answer
+  if (status !== 206) {
+    const whole = wholeObject(answer)
+    return { bytes: whole.slice(offset, offset + length), sizeBytes: whole.length }
+  }
   const [, first, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? []
   if (Number(first) !== offset || bytes.length > length) throw new GoogleError(status, 'anotherRange')
   return { bytes, sizeBytes: Number(total) }

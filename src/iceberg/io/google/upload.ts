@@ -32,7 +32,7 @@ export async function beginUpload(client: GoogleClient, object: StoredObject): P
 function sessionPath({ headers, status }: GoogleAnswer, endpoint: string): string {
   const location = headers.get('location')
   const url = location === null ? null : URL.parse(location, endpoint)
-  if (url === null) throw new GoogleError(status, 'noSession')
+  if (url === null || !url.pathname.startsWith('/')) throw new GoogleError(status, 'noSession')
   return `${url.pathname}${url.search}`
 }
 
@@ -90,7 +90,8 @@ class ResumableUpload implements PartUpload {
 
   async #send(body: Uint8Array<ArrayBuffer>, range: string): Promise<GoogleAnswer> {
     try {
-      return await this.#client.send({ method: 'PUT', path: this.#path, headers: { 'Content-Range': range }, body })
+      const headers = { 'Content-Range': range }
+      return await this.#client.send({ method: 'PUT', path: this.#path, headers, body, isPart: true })
     } catch (error) {
       throw GONE.includes(statusOf(error) ?? 0) ? sessionError() : error
     }

@@ -148,6 +148,10 @@ export class ObjectFileIO implements FileIO {
     do {
       const request = { bucket, prefix, byFolder, token }
       const page = await repeated(this.#store, { action: 'list', location }, () => this.#store.list(request))
+      const foreign = [...page.files.map(({ key: name }) => name), ...page.folders].find(
+        (name) => !name.startsWith(prefix),
+      )
+      if (foreign !== undefined) throw foreignName(location)
       yield { ...page, prefix }
       token = page.next
     } while (token !== undefined)
@@ -163,6 +167,11 @@ export class ObjectFileIO implements FileIO {
     }
     return object
   }
+}
+
+/** A file of another folder would pass for one of this folder, and could be deleted as such. */
+function foreignName(location: string): IcebergError {
+  return new IcebergError('IO_FAILED', `Could not list ${location}: the store lists objects of other folders.`)
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
