@@ -3,12 +3,11 @@ import type { CatalogSettings } from '../../catalog/settings.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { type Precondition, requireVersion } from '../../domain/precondition.ts'
-import { hidePassword, passwordIn, REDACTED } from '../../domain/network/uri-password.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catalog-config.ts'
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
-import { requireSameAddresses } from './kept-secrets.ts'
+import { mergeSettings } from './merged-settings.ts'
+import { describeSettings, secretsOf } from './shown-settings.ts'
 import { type HeldCatalog, OpenCatalogs } from './open-catalogs.ts'
-import { fieldRefusal } from '../../schemas/issues.ts'
 
 interface OpenOptions {
   readonly create: boolean
@@ -39,6 +38,8 @@ export interface CatalogService {
   /** Why no catalog is open although one is configured. */
   problem(): unknown
   describe(): CatalogConfig
+  /** The settings that {@link describe} shows, with secrets; undefined: no catalog is configured. */
+  settings(): CatalogSettings | undefined
   /** The setting values that {@link describe} hides, with those of `env:NAME` by name; one list per configuration. */
   secrets(): readonly string[]
   /** Changes with each configuration. */
@@ -55,9 +56,6 @@ export interface ConfigureOptions {
   readonly context: RequestContext
   readonly precondition: Precondition | undefined
 }
-
-const HARMLESS =
-  /^(allowed-locations|scope|oauth2-server-uri|clients|io-impl|s3\.(region|endpoint|path-style-access)|adls\.(endpoint|account-name|auth\.shared-key\.account\.name|tenant-id|client-id)|gcs\.(service\.host|endpoint|project-id|user-project|no-auth|oauth2\.token-expires-at)|client\.(region|profile-name|assume-role\.(arn|session-name|region|timeout-sec|endpoint))|rest\.(sigv4-enabled|signing-name|signing-region)|header\.accept)$/
 
 const CLOSE_AFTER_MS = 5 * 60_000
 
@@ -97,6 +95,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     },
     problem: () => problem,
     describe: () => describeSettings(settings),
+    settings: () => settings,
     secrets: () => secrets,
     version: () => revision,
     async refresh() {
@@ -106,16 +105,13 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     },
     async configure(request, { context, precondition }) {
       requireVersion(precondition, revision)
-      const next = merge(request, settings)
+      const next = mergeSettings(request, settings)
       const expected = revision
       const opened = await deps.openCatalog(next, { create: request.create ?? false, isNew: true })
-      try {
+      await orClose(opened, async () => {
         await opened.ping()
         replace({ catalog: opened, settings: next, revision: await deps.store.save(next, expected, context) })
-      } catch (error) {
-        await opened.close()
-        throw error
-      }
+      })
       return describeSettings(next)
     },
     async close() {
@@ -126,69 +122,16 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
   }
 }
 
+async function orClose(opened: Catalog, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
 function noCatalog(settings: CatalogSettings | undefined): DomainError {
   const reason = settings ? 'the configured catalog could not be opened' : 'no catalog is configured'
   return new DomainError('CATALOG_NOT_CONFIGURED', `${reason}: set one with PUT /api/config`)
-}
-
-function merge(request: SetCatalogConfigRequest, previous: CatalogSettings | undefined): CatalogSettings {
-  const kept: string[] = []
-  const extraProps = Object.entries(request.extra_props ?? {}).map(([key, value]) => {
-    if (value !== REDACTED) return [key, value]
-    const stored = previous?.extraProps[key]
-    if (stored === undefined) throw nothingToKeep(`extra_props.${key}`)
-    kept.push(`extra_props.${key}`)
-    return [key, stored]
-  })
-  const next: CatalogSettings = {
-    catalogType: request.catalog_type,
-    warehouse: request.warehouse,
-    catalogName: request.catalog_name,
-    uri: keptUri(request.uri ?? null, previous?.uri ?? null),
-    extraProps: Object.fromEntries(extraProps),
-  }
-  if (previous !== undefined) requireSameAddresses(next, previous, kept)
-  return next
-}
-
-/** A redacted address stands for the stored one; a password is never kept for a different address. */
-function keptUri(uri: string | null, stored: string | null): string | null {
-  if (stored !== null && uri === hidePassword(stored)) return stored
-  if (uri !== null && passwordIn(uri) === REDACTED) throw nothingToKeep('uri')
-  return uri
-}
-
-function nothingToKeep(path: string): DomainError {
-  return fieldRefusal('INVALID_REQUEST', [
-    { path, message: 'is ***, but there is no stored value to keep: send the value' },
-  ])
-}
-
-function describeSettings(settings: CatalogSettings | undefined): CatalogConfig {
-  const shown = Object.entries(settings?.extraProps ?? {}).map(([key, value]) => [
-    key,
-    HARMLESS.test(key) || value.startsWith('env:') ? value : REDACTED,
-  ])
-  return {
-    configured: settings !== undefined,
-    catalog_type: settings?.catalogType ?? null,
-    warehouse: settings?.warehouse ?? null,
-    catalog_name: settings?.catalogName ?? null,
-    uri: settings?.uri == null ? null : hidePassword(settings.uri),
-    extra_props: Object.fromEntries(shown),
-  }
-}
-
-function secretsOf({ extraProps, uri }: CatalogSettings): readonly string[] {
-  const hidden = Object.entries(extraProps).filter(([key]) => !HARMLESS.test(key))
-  const password = passwordIn(uri ?? '')
-  return [...hidden.map(([, value]) => value), ...(password ? [password, decoded(password)] : [])]
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text // a % that begins no escape
-  }
 }
