@@ -2,7 +2,8 @@ import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
-import type { Catalog, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CatalogChecks, CatalogListing, CheckableCatalog } from '../catalog-checks.ts'
 import { type CommitOutcome, type Committed, committed, refused } from '../commit-outcome.ts'
 import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
 import { createVersion, type NewVersion, versionLocation } from './create-version.ts'
@@ -36,17 +37,27 @@ export interface HadoopCatalogOptions {
  * A table is its files here: dropping one without its files, or registering one at another location, is `UNSUPPORTED`.
  * Tables whose metadata files are named as in a metastore catalog are read but not changed.
  */
-export function createHadoopCatalog(options: HadoopCatalogOptions): Catalog {
+export function createHadoopCatalog(options: HadoopCatalogOptions): CheckableCatalog {
   return new HadoopCatalog(options)
 }
 
 /** Marker file for an empty namespace, because a FileIO has only files. */
 const NAMESPACE_MARKER = '.namespace'
 
-class HadoopCatalog implements Catalog {
+const COMMITS = 'A commit is the exclusive creation of a file in the warehouse, which the check “write” does.'
+
+class HadoopCatalog implements CheckableCatalog {
   readonly name: string
   readonly warehouse: string
   readonly roots: readonly string[]
+  readonly checks: CatalogChecks = {
+    reach: async () => {
+      await this.ping()
+      return `The folder ${this.warehouse} can be listed.`
+    },
+    list: (limitMs) => this.#listFor(limitMs),
+    commit: async () => ({ outcome: 'skipped', detail: COMMITS }),
+  }
   readonly #io: FileIO
 
   constructor(options: HadoopCatalogOptions) {
@@ -180,6 +191,18 @@ class HadoopCatalog implements Catalog {
       yield { levels, isTable }
       if (!isTable && !flat) yield* this.#walk(levels)
     }
+  }
+
+  async #listFor(limitMs: number): Promise<CatalogListing> {
+    const endsAt = performance.now() + limitMs
+    const tables: TableIdentifier[] = []
+    let namespaces = 0
+    for await (const { levels, isTable } of this.#walk([])) {
+      if (isTable) tables.push({ namespace: levels.slice(0, -1), name: levels.at(-1) ?? '' })
+      else namespaces += 1
+      if (performance.now() > endsAt) return { namespaces, tables, isComplete: false }
+    }
+    return { namespaces, tables, isComplete: true }
   }
 
   async #isTable(levels: readonly string[]): Promise<boolean> {

@@ -35,14 +35,17 @@ const MAX_REMEMBERED = 8
  * Tokens from the settings, or by OAuth2 client credentials (RFC 6749, section 4.4); renewed before they expire. A configured
  * token is used first. The credential is sent only to the token endpoint.
  */
-export function createRestTokens({ token, credential }: RestAuthSettings): RestTokens {
+export function createRestTokens(
+  { token, credential }: RestAuthSettings,
+  cut: Pick<RestExchange, 'signal'> = {},
+): RestTokens {
   let held: Token | undefined = token === undefined ? undefined : { text: token, renewAtMs: Infinity }
   let asked: Promise<Token> | undefined
   const remembered: string[] = []
 
   /** Concurrent callers share one request. */
   async function renew(client: Credential): Promise<string> {
-    asked ??= askForToken(client).finally(() => {
+    asked ??= askForToken(client, cut).finally(() => {
       asked = undefined
     })
     held = await asked
@@ -65,9 +68,9 @@ export function createRestTokens({ token, credential }: RestAuthSettings): RestT
   }
 }
 
-async function askForToken(credential: Credential): Promise<Token> {
+async function askForToken(credential: Credential, cut: Pick<RestExchange, 'signal'>): Promise<Token> {
   try {
-    const answer = await exchange(tokenRequest(credential))
+    const answer = await exchange({ ...tokenRequest(credential), ...cut })
     if (answer.status === 200) return readToken(answerJson(answer))
     const advice = 'check extra_props.credential, scope and oauth2-server-uri'
     throw new NoTokenError(`it answered with status ${answer.status}; ${advice}`)

@@ -5,11 +5,13 @@ import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CatalogChecks, CheckableCatalog } from '../catalog-checks.ts'
 import { type CommitOutcome, refused } from '../commit-outcome.ts'
 import { loadNewTableAt } from '../metadata-file.ts'
 import { requireInRoots } from '../ownership/allowed-locations.ts'
 import { addUnowned } from '../ownership/registration-guard.ts'
 import { createRestClient, type RestClient, type RestLimits } from './client.ts'
+import { createRestChecks } from './checks.ts'
 import { commitServed } from './commit.ts'
 import { RestEntityTags } from './entity-tags.ts'
 import { answerJson, hasStatus } from './errors.ts'
@@ -48,18 +50,19 @@ export interface RestCatalogOptions {
  * A catalog behind the Iceberg REST protocol. Its server applies commits, names metadata files and
  * chooses the location of new tables. Names that cannot be written as dotted text are not listed.
  */
-export function createRestCatalog(options: RestCatalogOptions): Catalog {
+export function createRestCatalog(options: RestCatalogOptions): CheckableCatalog {
   return new RestCatalog(options)
 }
 
 const OUTCOME_WAITS_MS = [250, 1000, 3000]
 const CONCURRENT_REQUESTS = 8
 
-class RestCatalog implements Catalog {
+class RestCatalog implements CheckableCatalog {
   readonly name: string
   readonly warehouse: string
   readonly roots: readonly string[]
   readonly names: CatalogNames
+  readonly checks: CatalogChecks
   /** Present once the server has returned a table with an entity tag. */
   locateTable?: Exclude<Catalog['locateTable'], undefined>
   readonly #settings: RestSettings
@@ -92,6 +95,14 @@ class RestCatalog implements Catalog {
       children: (namespace) => this.#children(namespace),
       requireAllowed: (location) => requireInRoots(this, this.#io, [location]),
       tables: (namespace) => this.#tablesIn(namespace),
+    })
+    this.checks = createRestChecks({
+      uri: settings.uri,
+      client: this.#client,
+      routes: () => this.#prepare(),
+      children: (namespace) => this.#children(namespace),
+      tables: (namespace) => this.#tablesIn(namespace),
+      lent: async (table) => this.#vending.renewOnce(table, await this.#loadJson(table.identifier)),
     })
   }
 

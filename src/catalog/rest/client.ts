@@ -19,6 +19,8 @@ export interface RestLimits {
   readonly retries: number
   /** Max wait for a server's `Retry-After`, ms; also the max of our own waits. */
   readonly retryWaitMs: number
+  /** Aborts all requests of the client. */
+  readonly signal?: AbortSignal
 }
 
 const LIMITS: RestLimits = {
@@ -61,8 +63,9 @@ export function createRestClient(
   limits: Partial<RestLimits> = {},
   lentSecrets: () => readonly string[] = () => [],
 ): RestClient {
-  const bounds = { ...LIMITS, ...limits }
-  const tokens = createRestTokens(settings.auth)
+  const bounds: RestLimits = { ...LIMITS, ...limits }
+  const cut = bounds.signal === undefined ? {} : { signal: bounds.signal }
+  const tokens = createRestTokens(settings.auth, cut)
   const { origin } = new URL(settings.uri)
   const { signing } = settings
 
@@ -80,6 +83,7 @@ export function createRestClient(
         headers,
         timeoutMs: isReading(request) ? bounds.readMs : bounds.changeMs,
         maxBytes: answersTable ? bounds.tableBytes : bounds.listBytes,
+        ...cut,
       })
     return signing === undefined ? send(unsigned.headers) : sendSigned(signing, unsigned, send)
   }
@@ -106,12 +110,8 @@ export function createRestClient(
       const answer = await persistent(request)
       if (answer.status >= 200 && answer.status < 300) return answer
       if (answer.status === 304 && request.entityTag !== undefined) return answer
-      const secrets = [
-        ...secretsOf(settings),
-        ...tokens.secrets(),
-        ...lentSecrets(),
-        ...(await signingSecrets(signing)),
-      ]
+      const known = [...secretsOf(settings), ...tokens.secrets(), ...lentSecrets()]
+      const secrets = [...known, ...(await signingSecrets(signing))]
       throw restError(answer, {
         hide: (text) => hide(text, secrets),
         ...(signing === undefined ? {} : { advice: signingAdvice(answer) }),

@@ -10,6 +10,8 @@ export interface RestExchange {
   readonly timeoutMs: number
   /** Max size of the decompressed response; for an error response, {@link MAX_ERROR_BYTES}. */
   readonly maxBytes: number
+  /** Aborts the exchange. */
+  readonly signal?: AbortSignal
 }
 
 export interface RestAnswer {
@@ -39,13 +41,14 @@ const NEVER_SENT = new Set(['ECONNREFUSED', 'ConnectionRefused', 'ENOTFOUND', 'E
  * repeat read requests when a kept-alive connection was closed, but never others.
  */
 export async function exchange(request: RestExchange): Promise<RestAnswer> {
-  const { method, url, body, timeoutMs } = request
+  const { method, url, body, timeoutMs, signal } = request
+  const timeout = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(url, {
       method,
       headers: request.headers,
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       ...(body === undefined ? {} : { body }),
     })
     const { status, headers } = response

@@ -14,6 +14,8 @@ export interface RestRoutes {
   /** The credentials of a table; undefined if the server does not offer them. */
   credentials(identifier: TableIdentifier): string | undefined
   register(namespace: readonly string[]): string
+  /** Whether the server lists commits to tables among its endpoints; undefined: it lists no endpoints. */
+  readonly listsCommits: boolean | undefined
   /** The query that lists the direct children of a namespace; empty for the top level. */
   parent(namespace: readonly string[]): Readonly<Record<string, string>>
 }
@@ -22,6 +24,7 @@ export interface RestRoutes {
 const UNIT_SEPARATOR = '%1F'
 
 const CREDENTIALS_ENDPOINT = 'GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials'
+const COMMIT_ENDPOINT = 'POST /v1/{prefix}/namespaces/{namespace}/tables/{table}'
 
 /** The configuration path of the catalog at `uri`. */
 export function configPath(uri: string, warehouse: string): string {
@@ -44,7 +47,8 @@ export function restRoutes(config: JsonObject, uri: string): RestRoutes {
   const tables = (levels: readonly string[]): string => `${namespace(levels)}/tables`
   const table = ({ namespace: levels, name }: TableIdentifier): string =>
     `${tables(levels)}/${encodeURIComponent(name)}`
-  const hasCredentials = optionalArray(config, 'endpoints', where)?.includes(CREDENTIALS_ENDPOINT) === true
+  const endpoints = optionalArray(config, 'endpoints', where)
+  const hasCredentials = endpoints?.includes(CREDENTIALS_ENDPOINT) === true
   return {
     namespaces,
     rename: `${root}/tables/rename`,
@@ -54,6 +58,7 @@ export function restRoutes(config: JsonObject, uri: string): RestRoutes {
     table,
     credentials: (identifier) => (hasCredentials ? `${table(identifier)}/credentials` : undefined),
     register: (levels) => `${namespace(levels)}/register`,
+    listsCommits: endpoints?.includes(COMMIT_ENDPOINT),
     parent: (levels) => (levels.length === 0 ? {} : { parent: levels.join(decodeURIComponent(separator)) }),
   }
 }

@@ -8,9 +8,10 @@ import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { checkRequirements } from '../../iceberg/update/apply/check-requirements.ts'
 import { createFromUpdates, isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import { compareText } from '../../iceberg/values/values.ts'
-import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CatalogChecks, CheckableCatalog } from '../catalog-checks.ts'
 import { type AllOutcome, type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
-import { commitAllBySwap } from '../commit-all.ts'
+import { commitAllBySwap } from './commit-all.ts'
 import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
 import { WrittenMetadata } from '../written-metadata.ts'
@@ -22,6 +23,7 @@ import { requireNoLinkOut } from '../ownership/allowed-locations.ts'
 import { folderOfNamespace, type NamespaceFolders, requireFreeFolder } from '../ownership/namespace-folders.ts'
 import { requireOwnNamespace } from '../ownership/namespace-folders.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
+import { createSqlChecks } from './checks.ts'
 import { createSqlNames } from './names.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './namespaces.ts'
 import { databaseFailure, query } from './query.ts'
@@ -58,10 +60,12 @@ export interface SqlCatalogOptions {
   readonly io: FileIO
   /** Locations that may contain tables; default: the warehouse. */
   readonly roots?: readonly string[]
+  /** Whether missing tables of the catalog are created in the database; default: true. */
+  readonly createsTables?: boolean
 }
 
 /** A catalog stored in the tables of Iceberg's JDBC catalog. */
-export interface SqlCatalog extends Catalog {
+export interface SqlCatalog extends CheckableCatalog {
   /** The catalog names that have anything in this database, sorted: helps when an empty catalog only has the wrong name. */
   listCatalogNames(): Promise<readonly string[]>
 }
@@ -83,10 +87,12 @@ class SqlCatalogImpl implements SqlCatalog {
   readonly warehouse: string
   readonly roots: readonly string[]
   readonly names: CatalogNames
+  readonly checks: CatalogChecks
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
   readonly #namespaces: SqlNamespaces
   readonly #folders: NamespaceFolders
+  readonly #createsTables: boolean
   readonly #pointer: TablePointer & Required<Pick<TablePointer, 'swapAll'>>
   #version: Promise<SqlCatalogVersion> | undefined
   #location: CompiledQuery<{ metadata_location: string | null }> | undefined
@@ -97,6 +103,8 @@ class SqlCatalogImpl implements SqlCatalog {
     this.roots = options.roots ?? [this.warehouse]
     this.#db = options.db
     this.#io = options.io
+    this.#createsTables = options.createsTables ?? true
+    this.checks = createSqlChecks(options.db, () => this.#prepare())
     this.#namespaces = createSqlNamespaces(options.db, options.name)
     this.#folders = {
       warehouse: this.warehouse,
@@ -240,10 +248,12 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 
   #prepare(): Promise<SqlCatalogVersion> {
-    this.#version ??= query(() => prepareSqlCatalog(this.#db)).catch((error: unknown) => {
-      this.#version = undefined // a later call retries
-      throw error
-    })
+    this.#version ??= query(() => prepareSqlCatalog(this.#db, { create: this.#createsTables })).catch(
+      (error: unknown) => {
+        this.#version = undefined // a later call retries
+        throw error
+      },
+    )
     return this.#version
   }
 

@@ -1,4 +1,5 @@
 import { type Kysely, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
+import { IcebergError } from '../../iceberg/errors.ts'
 
 /**
  * The tables of Iceberg's JDBC catalog, which PyIceberg's SQL catalog shares. Names, columns and semantics are theirs;
@@ -31,10 +32,21 @@ export type SqlCatalogVersion = 'V0' | 'V1'
 
 /**
  * Creates missing catalog tables with `iceberg_type`, so that Java recognises them as V1 without a setting; existing
- * ones are never altered. Returns their version.
+ * ones are never altered. Returns their version. Without `create`, throws `INVALID_ARGUMENT` for a missing one.
  */
-export async function prepareSqlCatalog(db: Kysely<SqlCatalogTables>): Promise<SqlCatalogVersion> {
-  for (const [name, create] of TABLES) if ((await columnsOf(db, name)).length === 0) await createOnce(db, name, create)
+export async function prepareSqlCatalog(
+  db: Kysely<SqlCatalogTables>,
+  options: { readonly create: boolean } = { create: true },
+): Promise<SqlCatalogVersion> {
+  for (const [name, create] of TABLES) {
+    if ((await columnsOf(db, name)).length > 0) continue
+    if (!options.create)
+      throw new IcebergError(
+        'INVALID_ARGUMENT',
+        `The database has no table ${name}; setting the catalog with PUT /api/config creates it.`,
+      )
+    await createOnce(db, name, create)
+  }
   return (await columnsOf(db, 'iceberg_tables')).includes('iceberg_type') ? 'V1' : 'V0'
 }
 

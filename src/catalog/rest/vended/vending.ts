@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
+import type { CredentialsInUse } from '../../catalog-checks.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { JsonObject } from '../../../iceberg/json/lossless-json.ts'
 import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
@@ -27,6 +28,7 @@ type Loaded = Omit<Table, 'io'>
 const MAX_TABLES = 1000
 /** Secrets to redact, only as long as a response could repeat them. */
 const MAX_SECRETS = 64
+const MAX_SHOWN_PREFIXES = 3
 
 /** The credentials that a catalog lends for tables. They are kept in memory only, and serve only the table they came with. */
 export class Vending {
@@ -59,6 +61,24 @@ export class Vending {
     if (known?.uuid === table.metadata.tableUuid) return known.io
     const kind = vendedKind(table.metadata.location)
     return kind !== undefined && this.#lends.has(kind) ? this.#open(table, undefined) : this.#port.io
+  }
+
+  /** The credentials that came with a table, renewed once; undefined when none came. Throws `IO_FAILED` without new ones. */
+  async renewOnce({ identifier, metadata }: Loaded, json: JsonObject): Promise<CredentialsInUse | undefined> {
+    if (this.#remember(vendedCredentials(json, this.#port.own)).length === 0) return undefined
+    const renewed = await this.#renew(identifier, metadata.tableUuid)
+    const name = formatIdentifier(identifier)
+    if (renewed.length === 0) {
+      const message = `The catalog lent credentials with ${name}, but returned none when they were renewed.`
+      throw new IcebergError('IO_FAILED', message)
+    }
+    const expiries = renewed.flatMap(({ keys }) => keys.expiresAtMs ?? [])
+    const prefixes = [...new Set(renewed.map(({ prefix }) => (prefix === '' ? 's3' : prefix)))]
+    return {
+      source: `credentials that the catalog lends for ${prefixes.slice(0, MAX_SHOWN_PREFIXES).join(', ')}`,
+      ...(expiries.length === 0 ? {} : { expiresAtMs: Math.min(...expiries) }),
+      isRenewed: true,
+    }
   }
 
   /** Secrets to redact in errors of the catalog. */

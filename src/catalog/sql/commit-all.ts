@@ -1,5 +1,5 @@
-import { IcebergError } from '../iceberg/errors.ts'
-import { isCreation } from '../iceberg/update/apply/create-from-updates.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import {
   type AllOutcome,
   type Committed,
@@ -8,7 +8,7 @@ import {
   refused,
   type Unknown,
   unknown,
-} from './commit-outcome.ts'
+} from '../commit-outcome.ts'
 import {
   findOutcome,
   keepWritten,
@@ -18,11 +18,11 @@ import {
   type Swap,
   type SwapOutcome,
   type TablePointer,
-} from './commit-swap.ts'
-import { deleteQuietly } from './metadata-file.ts'
-import { trimMetadata } from './ownership/metadata-trimming.ts'
-import type { CommitRequest, TableCommit } from './requests.ts'
-import { formatIdentifier } from './table-identifier.ts'
+} from '../commit-swap.ts'
+import { deleteQuietly } from '../metadata-file.ts'
+import { trimMetadata } from '../ownership/metadata-trimming.ts'
+import type { CommitRequest, TableCommit } from '../requests.ts'
+import { formatIdentifier } from '../table-identifier.ts'
 
 type Pointer = TablePointer & Required<Pick<TablePointer, 'swapAll'>>
 

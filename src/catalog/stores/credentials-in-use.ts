@@ -1,0 +1,60 @@
+import { accountOfLocation, isAzureLocation } from '../../iceberg/io/azure/location.ts'
+import { isS3Location } from '../../iceberg/io/s3-location.ts'
+import type { CredentialsInUse } from '../catalog-checks.ts'
+import type { ReadProperty } from '../settings.ts'
+import { azureSettings } from './azure-settings.ts'
+import { S3_KEYS, s3Settings, staticKeys } from './s3-settings.ts'
+
+/**
+ * The credentials of the settings for a location, obtained now, and renewed once if that is possible. Undefined for files
+ * of this machine, which need none. Throws `IO_FAILED` if none can be obtained, `INVALID_ARGUMENT` for invalid properties.
+ */
+export async function credentialsInUse(
+  location: string,
+  property: ReadProperty,
+): Promise<CredentialsInUse | undefined> {
+  if (isS3Location(location)) return s3Credentials(property)
+  if (isAzureLocation(location)) return azureCredentials(location, property)
+  return undefined
+}
+
+async function s3Credentials(property: ReadProperty): Promise<CredentialsInUse> {
+  const { credentials } = s3Settings(property)
+  const role = property('client.assume-role.arn')
+  const keys = staticKeys(property)
+  const first = await credentials.current()
+  const isFixed = keys !== undefined && role === undefined
+  const isRenewed = !isFixed && (await credentials.replace(first))
+  const { expiresAtMs } = await credentials.current()
+  return {
+    source: s3Source({ role, hasKeys: keys !== undefined }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(isRenewed ? { isRenewed } : {}),
+  }
+}
+
+function s3Source({ role, hasKeys }: { readonly role: string | undefined; readonly hasKeys: boolean }): string {
+  const base = hasKeys ? `static keys of ${S3_KEYS.accessKeyId[0]}` : "the AWS SDK's default chain"
+  return role === undefined ? base : `the role ${role}, assumed with ${base}`
+}
+
+const AZURE_SOURCES = {
+  key: 'an account key',
+  sas: 'a SAS token',
+  token: 'a bearer token',
+  secret: 'a client secret',
+  default: "the Azure SDK's default chain",
+} as const
+
+function azureCredentials(location: string, property: ReadProperty): CredentialsInUse {
+  const { host } = accountOfLocation(location)
+  const { identity } = azureSettings(property, [location]).accountAt(host)
+  const expiresAtMs = identity.kind === 'sas' ? sasExpiry(identity.token) : undefined
+  return { source: AZURE_SOURCES[identity.kind], ...(expiresAtMs === undefined ? {} : { expiresAtMs }) }
+}
+
+/** The field `se` of a SAS token, in ms since the epoch; undefined when it has none, or the service stores the expiry. */
+function sasExpiry(token: string): number | undefined {
+  const time = Date.parse(new URLSearchParams(token).get('se') ?? '')
+  return Number.isNaN(time) ? undefined : time
+}
