@@ -35,6 +35,7 @@ import type { Loop } from '../lib/start-loop.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { TestLimits } from '../services/catalogs/connection-test/run-checks.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
 import { makeDemoPolicy } from '../services/policies/demo-policy.ts'
 import { createDemo, type Demo } from '../services/catalogs/demo.ts'
@@ -106,6 +107,7 @@ export interface ContextOptions {
     readonly agentLimits?: Partial<RunLimits>
     readonly queryLimits?: Partial<QueryLimits>
     readonly catalogCloseAfterMs?: number
+    readonly connectionTestLimits?: TestLimits
   }
 }
 
@@ -203,8 +205,10 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     () => idempotency.close(),
     () => refusals.close(),
   )
-  const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
+  const opened = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
+  const { catalog, connectionTests } = opened
   closings.add(() => catalog.close())
+  closings.add(() => connectionTests.close())
   const access = await openAccess(state, now)
   const engine = openEngine(options, metrics.tracing)
   metrics.connect({ state, engine, now })
@@ -224,6 +228,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
   )
   return {
     access,
+    connectionTests,
     common: { state, catalog, planner, totals, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
@@ -374,6 +379,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     tokens: services.tokens,
     access: foundation.access,
     catalog,
+    connectionTests: foundation.connectionTests,
     tables: services.tables,
     healthIndex: services.healthIndex,
     lineage: services.lineage,

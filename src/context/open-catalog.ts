@@ -1,11 +1,13 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import { openCatalog } from '../catalog/open-catalog.ts'
+import { openCatalog, type OpenCatalogDeps, openCatalogToCheck } from '../catalog/open-catalog.ts'
 import { foreignPostgres } from '../services/catalogs/foreign-postgres.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { secretReader } from '../config/secret-reader.ts'
 import { admitCatalogFile } from '../services/catalogs/catalog-file.ts'
 import { type CatalogService, createCatalogService } from '../services/catalogs/catalog-service.ts'
+import { type ConnectionTests, createConnectionTests } from '../services/catalogs/connection-test/connection-tests.ts'
+import type { TestLimits } from '../services/catalogs/connection-test/run-checks.ts'
 import { createCatalogSettingsStore } from '../services/catalogs/catalog-settings-store.ts'
 import { admitNewSettings } from '../services/catalogs/new-settings.ts'
 import type { Logger } from '../services/logger.ts'
@@ -29,17 +31,23 @@ export interface CatalogParts {
   /** Wraps each catalog that is opened. */
   readonly observe: (catalog: Catalog) => Catalog
   /** Replaces settings in tests. */
-  readonly overrides?: { readonly catalogCloseAfterMs?: number } | undefined
+  readonly overrides?: { readonly catalogCloseAfterMs?: number; readonly connectionTestLimits?: TestLimits } | undefined
+}
+
+/** The configured catalog, and tests of connections. */
+export interface OpenedCatalogs {
+  readonly catalog: CatalogService
+  readonly connectionTests: ConnectionTests
 }
 
 /** Opens the configured catalog. The service also starts when it cannot be opened; the problem is logged. */
-export async function openCatalogService(parts: CatalogParts): Promise<CatalogService> {
-  const { config, env, home, log, now } = parts
+export async function openCatalogService(parts: CatalogParts): Promise<OpenedCatalogs> {
+  const { config, env, home, log, now, overrides } = parts
   const { db, inTransaction, audit, events } = parts.state
   const readSecret = secretReader(env, config.configEnvAllow)
-  const requireNotState = foreignPostgres({ databaseUrl: config.databaseUrl, db })
+  const depsFor = openingDeps(parts, readSecret)
   const catalog = createCatalogService({
-    closeAfterMs: parts.overrides?.catalogCloseAfterMs,
+    closeAfterMs: overrides?.catalogCloseAfterMs,
     onCloseError: (error) => log.warn('a replaced catalog could not be closed', { error }),
     store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
     initial: {
@@ -51,20 +59,20 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
     },
     openCatalog: async (settings, { create, isNew }) => {
       if (isNew) await admitNewSettings(settings, { create, readSecret })
-      const opened = await openCatalog(settings, {
-        async openSqlite(path) {
-          const isOurs = path === home.catalogDatabase
-          const file = await admitCatalogFile(path, { own: home.ownDatabases, create: create || isOurs })
-          return sqliteDialect(file, { keepJournalMode: !isOurs })
-        },
-        async openPostgres(address) {
-          await requireNotState(address)
-          return openPostgres(address)
-        },
-        readSecret,
-      })
-      return parts.observe(opened)
+      return parts.observe(await openCatalog(settings, depsFor({ create, createsOwn: true })))
     },
+  })
+  const connectionTests = createConnectionTests({
+    catalog,
+    openToCheck: async (settings, { isNew, ...limits }) => {
+      if (isNew) await admitNewSettings(settings, { create: false, readSecret })
+      return openCatalogToCheck(settings, depsFor({ create: false, createsOwn: false }), limits)
+    },
+    readSecret,
+    inTransaction,
+    audit,
+    log,
+    limits: overrides?.connectionTestLimits,
   })
   await catalog.openStored()
   if (home.isNew && catalog.problem() === undefined) {
@@ -75,5 +83,32 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
       .catch((error: unknown) => log.error('the catalog does not respond', { error }))
   }
   if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
-  return catalog
+  return { catalog, connectionTests }
+}
+
+interface Creation {
+  /** Whether the SQLite file of a catalog, or the tables in it, may be created. */
+  readonly create: boolean
+  /** Whether those of the embedded catalog may be created. */
+  readonly createsOwn: boolean
+}
+
+/** How catalogs are opened; the databases of the service itself are refused. */
+function openingDeps(
+  { config, home, state }: CatalogParts,
+  readSecret: OpenCatalogDeps['readSecret'],
+): (creation: Creation) => OpenCatalogDeps {
+  const requireNotState = foreignPostgres({ databaseUrl: config.databaseUrl, db: state.db })
+  return ({ create, createsOwn }) => ({
+    async openSqlite(path) {
+      const isOurs = path === home.catalogDatabase
+      const file = await admitCatalogFile(path, { own: home.ownDatabases, create: create || (isOurs && createsOwn) })
+      return sqliteDialect(file, { keepJournalMode: !isOurs })
+    },
+    async openPostgres(address) {
+      await requireNotState(address)
+      return openPostgres(address)
+    },
+    readSecret,
+  })
 }

@@ -27,6 +27,7 @@ import type { HealthIndexService } from '../services/tables/health-index/health-
 import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { LineageService } from '../services/lineage/lineage-service.ts'
 import type { QueryService } from '../services/query/query-service.ts'
+import type { ConnectionTests } from '../services/catalogs/connection-test/connection-tests.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { SignInService } from '../services/identity/sign-in/sign-in-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
@@ -38,6 +39,7 @@ import { auditRoutes } from './identity/audit-routes.ts'
 import { authRoutes } from './identity/auth-routes.ts'
 import { boardRoutes } from './lifecycle/board-routes.ts'
 import { commentRoutes } from './lifecycle/comment-routes.ts'
+import { catalogRoutes } from './tables/catalog-routes.ts'
 import { configRoutes } from './tables/config-routes.ts'
 import { definitionRoutes } from './lifecycle/definition-routes.ts'
 import { deploymentRoutes } from './lifecycle/deployment-routes.ts'
@@ -85,6 +87,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly feed: EventFeed
   readonly alerts: AlertService
   readonly catalog: CatalogService
+  readonly connectionTests: ConnectionTests
   readonly tables: TableService
   readonly queries: QueryService
   readonly lineage: LineageService
@@ -142,6 +145,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...pipelineRoutes(deps),
     ...monitorRoutes(deps),
     ...configRoutes(deps),
+    ...catalogRoutes(deps),
     ...auditRoutes(deps),
     ...eventRoutes(deps),
     ...alertRoutes(deps),

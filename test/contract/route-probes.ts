@@ -15,6 +15,7 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   policy_id: 'pol-none',
   alert_id: 'alr-none',
   quarantine_id: 'qua-none',
+  catalog_name: 'no-such-catalog',
 }
 
 /** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */

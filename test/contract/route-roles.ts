@@ -39,6 +39,9 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
 
   'get /api/config': 'Auditor',
   'put /api/config': 'LeadDataEngineer',
+  'post /api/config/test': 'LeadDataEngineer',
+  'get /api/catalogs': 'Auditor',
+  'post /api/catalogs/{catalog_name}/test': 'LeadDataEngineer',
 
   'get /api/tables': 'Auditor',
   'post /api/tables/register': 'DataEngineer',

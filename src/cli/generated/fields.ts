@@ -115,6 +115,9 @@ export interface BodyFields {
   readonly monitorPipelines: never
   readonly getCatalogConfig: never
   readonly setCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
+  readonly listCatalogs: never
+  readonly testCatalog: never
+  readonly testCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
   readonly listAudit: never
   readonly exportAudit: never
   readonly verifyAudit: never
@@ -257,6 +260,9 @@ export interface AnswerFields {
   readonly monitorPipelines: never
   readonly getCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props'
   readonly setCatalogConfig: 'success' | 'config' | 'config.configured' | 'config.catalog_type' | 'config.warehouse' | 'config.catalog_name' | 'config.uri' | 'config.extra_props' | 'affected_pipelines' | 'affected_pipelines[].id' | 'affected_pipelines[].tables' | 'affected_pipelines[].tables[].table' | 'affected_pipelines[].tables[].problem'
+  readonly listCatalogs: 'catalogs' | 'catalogs[].name' | 'catalogs[].is_default' | 'catalogs[].is_open' | 'catalogs[].settings' | 'catalogs[].settings.configured' | 'catalogs[].settings.catalog_type' | 'catalogs[].settings.warehouse' | 'catalogs[].settings.catalog_name' | 'catalogs[].settings.uri' | 'catalogs[].settings.extra_props'
+  readonly testCatalog: 'catalog' | 'outcome' | 'duration_ms' | 'checks' | 'checks[].check' | 'checks[].outcome' | 'checks[].detail' | 'checks[].hint' | 'checks[].duration_ms'
+  readonly testCatalogConfig: 'catalog' | 'outcome' | 'duration_ms' | 'checks' | 'checks[].check' | 'checks[].outcome' | 'checks[].detail' | 'checks[].hint' | 'checks[].duration_ms'
   readonly listAudit: '[].id' | '[].seq' | '[].at' | '[].actor' | '[].role' | '[].channel' | '[].action' | '[].object_type' | '[].object_id' | '[].outcome' | '[].request_id' | '[].details' | '[].hash'
   readonly exportAudit: never
   readonly verifyAudit: 'ok' | 'checked' | 'first_bad' | 'reason' | 'head' | 'head.seq' | 'head.hash'
