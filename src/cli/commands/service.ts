@@ -1,5 +1,11 @@
-import { callCommand } from '../api/api-command.ts'
+import { type CallSpec, callCommand, listCommand } from '../api/api-command.ts'
 import type { Command } from '../command.ts'
+
+const TEST_TABLES = { checks: ['check', 'outcome', 'detail', 'hint', 'duration_ms'] } as const
+
+/** A test that found a failure ends with 1, so that a script can stop. */
+const testFailed: CallSpec<'testCatalog'>['fails'] = ({ outcome }) =>
+  outcome === 'ok' ? undefined : 'a check of the catalog failed'
 
 /** Commands for the caller, the catalog and notebooks. */
 export const serviceCommands: Readonly<Record<string, Command>> = {
@@ -11,6 +17,30 @@ export const serviceCommands: Readonly<Record<string, Command>> = {
     confirm: 'Switch the service to the catalog of {}?',
     inside: 'config',
     examples: ['lockhouse config set lake.json --yes'],
+  }),
+  'config test': callCommand('testCatalogConfig', {
+    summary: 'test the connection of the catalog of a file with its JSON, which is not stored',
+    file: 'required',
+    tables: TEST_TABLES,
+    fails: testFailed,
+    examples: ['lockhouse config test lake.json'],
+  }),
+  catalogs: listCommand('listCatalogs', {
+    columns: [
+      'name',
+      'is_default',
+      'is_open',
+      ['TYPE', 'settings.catalog_type'],
+      ['WAREHOUSE', 'settings.warehouse'],
+      ['URI', 'settings.uri'],
+    ],
+    none: 'no catalog is configured',
+    examples: ['lockhouse catalogs'],
+  }),
+  'catalogs test': callCommand('testCatalog', {
+    tables: TEST_TABLES,
+    fails: testFailed,
+    examples: ['lockhouse catalogs test lockhouse', 'lockhouse catalogs test lake --commit true'],
   }),
   'notebook status': callCommand('getNotebookStatus', { examples: ['lockhouse notebook status'] }),
   'notebook start': callCommand('startNotebook', { examples: ['lockhouse notebook start'] }),
