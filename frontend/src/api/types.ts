@@ -6,6 +6,7 @@ import type * as alerts from '../../../src/schemas/alerts.ts'
 import type * as approvals from '../../../src/schemas/approvals.ts'
 import type * as auth from '../../../src/schemas/auth.ts'
 import type * as catalog from '../../../src/schemas/catalog-config.ts'
+import type * as catalogTest from '../../../src/schemas/tables/catalog-test.ts'
 import type * as common from '../../../src/schemas/common.ts'
 import type * as definitions from '../../../src/schemas/definitions.ts'
 import type * as deployments from '../../../src/schemas/deployments.ts'
@@ -33,6 +34,8 @@ export type { Role } from '../../../src/domain/roles.ts'
 export type Problem = z.infer<typeof common.problem>
 export type WhoAmI = z.infer<typeof auth.whoAmI>
 export type SignInMethods = z.infer<typeof auth.signInMethods>
+export type ConnectionTest = z.infer<typeof catalogTest.connectionTest>
+export type ConnectionCheck = ConnectionTest['checks'][number]
 export type CreateTokenRequest = z.infer<typeof auth.createTokenRequest>
 export type CreatedToken = z.infer<typeof auth.createdToken>
 export type TokenList = z.infer<typeof auth.tokenList>

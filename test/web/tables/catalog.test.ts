@@ -25,6 +25,27 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
     await page.getByRole('link', { name: 'demo.events', exact: true }).waitFor()
   })
 
+  it('is tested with the values of the form, stored or not', async () => {
+    const page = await journey.signIn(undefined, { at: '/settings/catalog' })
+    const before = await journey.house.call('GET', '/api/config')
+    await page.getByRole('button', { name: 'Test connection' }).click()
+    const works = page.getByRole('table', { name: 'The connection works' })
+    await works.getByRole('row', { name: /^Write and delete a file OK .* was created, read and deleted\./ }).waitFor()
+    expect(await works.getByRole('row').count()).toBe(8)
+    await page.getByLabel(/^URI/).fill('sqlite:////proc/no/such/folder/catalog.db')
+    await works.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Test connection' }).click()
+    const problems = page.getByRole('table', { name: 'The connection has problems' })
+    await problems
+      .getByRole('row', { name: /^Reach the catalog Failed .*folder that does not exist.*Check uri/ })
+      .waitFor()
+    await problems.getByRole('row', { name: /^Commit Skipped/ }).waitFor()
+    await page.getByLabel(/^URI/).fill('')
+    await page.getByRole('button', { name: 'Test connection' }).click()
+    expect(await page.getByLabel(/^URI/).getAttribute('aria-invalid')).toBe('true')
+    expect(await journey.house.call('GET', '/api/config')).toEqual(before)
+  })
+
   it('is read-only for users who may not change it', async () => {
     const page = await journey.signIn(await journey.house.addUser('bo', 'Auditor'), { at: '/settings/catalog' })
     await page.getByText('Only a lead data engineer can change this.').waitFor()

@@ -4,6 +4,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
+  ConnectionTest,
   CreatedToken,
   CreateTokenRequest,
   SetCatalogConfigRequest,
@@ -26,6 +27,11 @@ export async function setConfig(body: SetCatalogConfigRequest, tag: string | nul
   const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG_PATH, { body, headers })
   const { affected_pipelines: affected, config } = answer.body
   return { saved: { config, tag: answer.headers.get('ETag') }, affected: affected.map(({ id }) => id) }
+}
+
+/** Tests the connection of a catalog with these settings, which are not stored. Takes up to a minute. */
+export function testConfig(body: SetCatalogConfigRequest): Promise<ConnectionTest> {
+  return api.post<ConnectionTest>(`${CONFIG_PATH}/test`, body)
 }
 
 /** Tokens, newest first, page by page; for leads. */

@@ -10,8 +10,9 @@ import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { catalogStrings as strings } from '../../../strings/settings.ts'
-import { setConfig } from '../api.ts'
+import { setConfig, testConfig } from '../api.ts'
 import { CatalogConfirm } from './confirm.tsx'
+import { ConnectionTestResult } from './connection-test.tsx'
 import { CatalogFields } from './fields.tsx'
 import { catalogChanges, toForm, toRequest } from './form.ts'
 import { catalogSchema } from './schema.ts'
@@ -21,9 +22,12 @@ import classes from '../settings.module.css'
 export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
   const [base, setBase] = useState(current)
   const [isConfirming, setConfirming] = useState(false)
+  const test = useAction({ send: testConfig })
+  const schema = catalogSchema(base.config)
   const { form, submit } = useRequestForm({
     initialValues: toForm(current.config),
-    schema: catalogSchema(base.config),
+    schema,
+    onChange: () => test.reset(), // its result is about other values
     onRequest: () => {
       save.reset()
       setConfirming(true)
@@ -35,6 +39,9 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
     setBase(from)
     form.setValues(toForm(from.config))
     form.clearErrors()
+  }
+  const testValues = (): void => {
+    if (!form.validate().hasErrors) test.mutate(schema.parse(form.values))
   }
   const save = useSaveCatalog({ onSaved: start, onEnd: () => setConfirming(false) })
   return (
@@ -49,7 +56,11 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
           <Button variant="subtle" disabled={changes.length === 0} onClick={() => start(current)}>
             {strings.reset}
           </Button>
+          <Button variant="default" loading={test.isPending} onClick={testValues}>
+            {strings.test.action}
+          </Button>
         </Group>
+        <ConnectionTestResult test={test} />
       </form>
       {/* not inside of the form: what is submitted in a dialog would be submitted here too */}
       <CatalogConfirm
