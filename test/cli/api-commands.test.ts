@@ -446,6 +446,19 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect((await run('notebook start')).err).toMatch(/^lockhouse: NOT_FOUND: notebooks need a Kubernetes cluster/)
   })
 
+  it('the connection of a catalog is tested, stored or not, and a failed check ends with 1', async () => {
+    expect(await done('catalogs')).toMatch(/^lockhouse +yes +yes +sql /m)
+    expect(await done('catalogs test lockhouse')).toMatch(
+      /^write +ok +file:.*lockhouse-probe-.* was created, read and deleted\./m,
+    )
+    expect((await json('catalogs test lockhouse --commit true')).outcome).toBe('ok')
+    expect((await run('catalogs test other')).err).toMatch(/^lockhouse: NOT_FOUND: there is no catalog "other"/)
+    await file('missing.json', { ...(await json('config')), uri: 'sqlite:////proc/no/such/folder/catalog.db' })
+    const failed = await run('config test missing.json')
+    expect([failed.code, failed.err]).toEqual([1, 'lockhouse: a check of the catalog failed\n'])
+    expect(failed.out).toMatch(/^reach +failed +uri is in a folder that does not exist/m)
+  })
+
   it('a table that exists in storage is registered', async () => {
     const { body } = await service.get('/api/table/demo.events')
     const refused = await run(`tables register demo.again ${body.metadata_location}`)

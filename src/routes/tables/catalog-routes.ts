@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { setCatalogConfigRequest } from '../../schemas/catalog-config.ts'
+import { pageQuery } from '../../schemas/common.ts'
 import { catalogList, connectionTest, connectionTestQuery } from '../../schemas/tables/catalog-test.ts'
 import type { CatalogService } from '../../services/catalogs/catalog-service.ts'
 import { listCatalogs } from '../../services/catalogs/configured-catalogs.ts'
@@ -25,8 +26,9 @@ export function catalogRoutes({ catalog, connectionTests }: CatalogRouteDeps): R
       reach: 'none',
       summary: 'The configured catalogs, the default first; secrets are shown as ***',
       minRole: 'Auditor',
-      responses: { 200: { description: 'The catalogs', schema: catalogList } },
-    }).handle(async () => ({ status: 200, body: { catalogs: [...listCatalogs(catalog)] } })),
+      query: pageQuery,
+      responses: { 200: { description: 'A page of catalogs', schema: catalogList } },
+    }).handle(async ({ query }) => ({ status: 200, body: listCatalogs(catalog, query) })),
     route({
       method: 'post',
       path: '/api/catalogs/{catalog_name}/test',

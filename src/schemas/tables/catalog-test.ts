@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogConfig } from '../catalog-config.ts'
-import { queryFlag } from '../common.ts'
+import { nextPageToken, queryFlag } from '../common.ts'
 
 /** What a test of a catalog checks, in order. A check needs the earlier ones that `needs` names. */
 export const CONNECTION_CHECKS = {
@@ -61,7 +61,9 @@ export const catalogEntry = z
   })
   .meta({ id: 'CatalogEntry' })
 
-export const catalogList = z.object({ catalogs: z.array(catalogEntry) }).meta({ id: 'CatalogList' })
+export const catalogList = z
+  .object({ success: z.literal(true), catalogs: z.array(catalogEntry), next_page_token: nextPageToken })
+  .meta({ id: 'CatalogList' })
 
 export type ConnectionCheck = z.infer<typeof connectionCheck>
 export type ConnectionTest = z.infer<typeof connectionTest>

@@ -1,18 +1,24 @@
 import type { CatalogSettings } from '../../catalog/settings.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { CatalogEntry } from '../../schemas/tables/catalog-test.ts'
+import type { CatalogEntry, catalogList } from '../../schemas/tables/catalog-test.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import { type PageQuery, pageOfList } from '../paging/paging.ts'
 import type { CatalogService } from './catalog-service.ts'
 import { describeSettings } from './shown-settings.ts'
 
 type Configured = Pick<CatalogService, 'settings' | 'problem'>
 
-/** The configured catalogs without their secrets, the default first. */
-export function listCatalogs(catalog: Configured): readonly CatalogEntry[] {
+/** A page of the configured catalogs without their secrets, the default first. */
+export function listCatalogs(catalog: Configured, page: PageQuery): Wire<typeof catalogList> {
   const settings = catalog.settings()
-  if (settings === undefined) return []
-  const isOpen = catalog.problem() === undefined
-  const shown = describeSettings(settings)
-  return [{ name: settings.catalogName, is_default: true, is_open: isOpen, settings: shown }]
+  const configured = settings === undefined ? [] : [entryOf(settings, catalog)]
+  const { items, next_page_token } = pageOfList(configured, page, 'catalogs')
+  return { success: true, catalogs: items, next_page_token }
+}
+
+function entryOf(settings: CatalogSettings, { problem }: Configured): CatalogEntry {
+  const isOpen = problem() === undefined
+  return { name: settings.catalogName, is_default: true, is_open: isOpen, settings: describeSettings(settings) }
 }
 
 /** The settings of a configured catalog, with secrets. Throws `NOT_FOUND`. */

@@ -111,8 +111,7 @@ function remains({ probe }: TestRun): string {
 }
 
 function sentence({ message }: Error): string {
-  const text = message.charAt(0).toUpperCase() === message.charAt(0) ? message : `The settings: ${message}`
-  return /[.!?…]$/.test(text) ? text : `${text}.`
+  return /[.!?…]$/.test(message) ? message : `${message}.`
 }
 
 function shown(text: string, redact: Redact): string {

@@ -67,9 +67,7 @@ describe('a test of a REST catalog that does not work', () => {
     const uri = await serve(() => undefined)
     await closings.pop()?.()
     expect((await reach(uri)).detail).toMatch(/^The catalog did not respond: the connection failed/)
-    expect((await reach('ftp://host/'))?.detail).toBe(
-      'The settings: uri must be the http:// or https:// address of a REST catalog.',
-    )
+    expect((await reach('ftp://host/'))?.detail).toBe('uri must be the http:// or https:// address of a REST catalog.')
   })
 
   it('ends after the limit of a check when the server accepts the connection and is silent', async () => {

@@ -40,7 +40,8 @@ describe('a test of the configured catalog', () => {
   it('is in the list of catalogs, with the settings of GET /api/config', async () => {
     const { body } = await service.get('/api/catalogs')
     const settings = (await service.get('/api/config')).body
-    expect(body).toEqual({ catalogs: [{ name: 'lockhouse', is_default: true, is_open: true, settings }] })
+    const entry = { name: 'lockhouse', is_default: true, is_open: true, settings }
+    expect(body).toEqual({ success: true, catalogs: [entry], next_page_token: null })
   })
 
   it('is refused for an unknown name, and is an entry of the audit log', async () => {
