@@ -61,23 +61,34 @@ const CLOSE_WAIT_MS = 10_000
 
 /** Tests over the configured catalogs. */
 export function createConnectionTests(deps: ConnectionTestsDeps): ConnectionTests {
-  const running = new Set<string>()
+  const running = new Map<string, Promise<unknown>>()
   const lingering = new Set<Promise<unknown>>()
   const stopping = new AbortController()
 
+  /** Runs a test; the catalog that it opened may stay open longer. */
+  async function start(subject: Subject, { context, commit, signal }: ConnectionTestOptions): Promise<ConnectionTest> {
+    const ends = AbortSignal.any([signal, stopping.signal])
+    const { result, closing } = await test(deps, subject, { isCommitAsked: commit, signal: ends })
+    lingering.add(closing)
+    void closing.finally(() => lingering.delete(closing))
+    await record(deps, { subject, result, context })
+    return result
+  }
+
   async function inTurn(subject: Subject, options: ConnectionTestOptions): Promise<ConnectionTest> {
     if (running.has(subject.key)) throw new DomainError('CONFLICT', subject.busy)
-    running.add(subject.key)
+    const work = start(subject, options)
+    running.set(subject.key, work)
     try {
-      const signal = AbortSignal.any([options.signal, stopping.signal])
-      const { result, closing } = await test(deps, subject, { isCommitAsked: options.commit, signal })
-      lingering.add(closing)
-      void closing.finally(() => lingering.delete(closing))
-      await record(deps, { subject, result, context: options.context })
-      return result
+      return await work
     } finally {
       running.delete(subject.key)
     }
+  }
+
+  async function allClosed(): Promise<void> {
+    await Promise.allSettled(running.values())
+    await Promise.allSettled(lingering)
   }
 
   return {
@@ -93,7 +104,9 @@ export function createConnectionTests(deps: ConnectionTestsDeps): ConnectionTest
     },
     async close() {
       stopping.abort()
-      await Promise.race([Promise.allSettled(lingering), sleep(CLOSE_WAIT_MS)])
+      const waited = new AbortController()
+      await Promise.race([allClosed(), sleep(CLOSE_WAIT_MS, waited.signal)])
+      waited.abort()
     },
   }
 }

@@ -123,4 +123,23 @@ describe('a test of a catalog with its tables in an object store', () => {
     await until(() => objects().size === before.size)
     expect(objects()).toEqual(before)
   })
+  it('deletes its probe before the service has stopped', async () => {
+    const before = objects()
+    const stalled = Promise.withResolvers<void>()
+    relay.judge = (piece, from) => {
+      if (from !== 'client' || !piece.includes('PUT ')) return 'pass'
+      stalled.resolve()
+      return 'stall'
+    }
+    const running = lab.service.post('/api/config/test', settings)
+    await stalled.promise
+    const deletions = store.calls.filter((call) => call.startsWith('DELETE')).length
+    const closed = lab.service.context.close()
+    await running
+    relay.judge = () => 'pass'
+    relay.cut()
+    await closed
+    expect(store.calls.filter((call) => call.startsWith('DELETE'))).toHaveLength(deletions + 1)
+    expect(objects()).toEqual(before)
+  })
 })

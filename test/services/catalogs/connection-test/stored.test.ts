@@ -1,4 +1,4 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../../../support/service.ts'
 import { contentOf, find, outcomes, resultOf, testDraft } from './support.ts'
@@ -85,6 +85,7 @@ describe('a test of settings that are not stored', () => {
   })
   afterAll(() => service.close())
 
+  const home = () => `${service.folder}/home`
   const current = async () => (await service.get('/api/config')).body
 
   it('says that a SQLite file is missing, and creates neither the file nor its tables', async () => {
@@ -123,8 +124,10 @@ describe('a test of settings that are not stored', () => {
       [`${service.folder}/absent`, 'skipped', /does not exist yet/],
       ['/sys/kernel', 'failed', /Could not write|There is no file/],
       [`${config.warehouse}/demo/events`, 'skipped', /in the folder of demo\.events, where no probe is written/],
+      [`${service.folder}/link`, 'skipped', /in the folder of demo\.events/],
       [`${config.warehouse}/demo/events/data`, 'skipped', /in the folder of demo\.events/],
     ]
+    await symlink(`${home()}/warehouse/demo/events`, `${service.folder}/link`)
     const before = await contentOf(service.folder)
     for (const [warehouse, outcome, detail] of cases) {
       const settings = { ...config, warehouse, extra_props: { 'allowed-locations': config.warehouse } }
