@@ -1,8 +1,11 @@
 import { accountOfLocation, isAzureLocation } from '../../iceberg/io/azure/location.ts'
-import { isS3Location } from '../../iceberg/io/s3-location.ts'
+import { isGoogleLocation } from '../../iceberg/io/google/location.ts'
+import type { Credentials, CredentialSource } from '../../iceberg/io/objects/credential-source.ts'
+import { isS3Location } from '../../iceberg/io/s3/location.ts'
 import type { CredentialsInUse } from '../catalog-checks.ts'
 import type { ReadProperty } from '../settings.ts'
 import { azureSettings } from './azure-settings.ts'
+import { GCS_KEYS, googleSettings } from './google-settings.ts'
 import { S3_KEYS, s3Settings, staticKeys } from './s3-settings.ts'
 
 /**
@@ -15,6 +18,7 @@ export async function credentialsInUse(
 ): Promise<CredentialsInUse | undefined> {
   if (isS3Location(location)) return s3Credentials(property)
   if (isAzureLocation(location)) return azureCredentials(location, property)
+  if (isGoogleLocation(location)) return googleCredentials(property)
   return undefined
 }
 
@@ -22,12 +26,27 @@ async function s3Credentials(property: ReadProperty): Promise<CredentialsInUse> 
   const { credentials } = s3Settings(property)
   const role = property('client.assume-role.arn')
   const keys = staticKeys(property)
-  const first = await credentials.current()
   const isFixed = keys !== undefined && role === undefined
+  return inUse(s3Source({ role, hasKeys: keys !== undefined }), { credentials, isFixed })
+}
+
+async function googleCredentials(property: ReadProperty): Promise<CredentialsInUse> {
+  const { credentials } = googleSettings(property)
+  if (credentials === undefined) return { source: 'no credentials' }
+  const isFixed = property(GCS_KEYS.token) !== undefined
+  return inUse(isFixed ? 'a bearer token' : "Google's application default credentials", { credentials, isFixed })
+}
+
+/** Obtains credentials, and renews them once unless they are fixed. */
+async function inUse<C extends Credentials>(
+  source: string,
+  { credentials, isFixed }: { readonly credentials: CredentialSource<C>; readonly isFixed: boolean },
+): Promise<CredentialsInUse> {
+  const first = await credentials.current()
   const isRenewed = !isFixed && (await credentials.replace(first))
   const { expiresAtMs } = await credentials.current()
   return {
-    source: s3Source({ role, hasKeys: keys !== undefined }),
+    source,
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     ...(isRenewed ? { isRenewed } : {}),
   }

@@ -4,7 +4,7 @@ import type { ReadProperty } from '../settings.ts'
 import { addressAt, bearerTokenAt, invalidProperty } from './store-properties.ts'
 
 /** Google Cloud Storage as properties, with the names of Iceberg's Java and PyIceberg; the second endpoint is an older name. */
-const GCS_KEYS = {
+export const GCS_KEYS = {
   endpoint: ['gcs.service.host', 'gcs.endpoint'],
   token: 'gcs.oauth2.token',
   expiresAtMs: 'gcs.oauth2.token-expires-at',

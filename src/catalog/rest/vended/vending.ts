@@ -72,8 +72,8 @@ export class Vending {
       const message = `The catalog lent credentials with ${name}, but returned none when they were renewed.`
       throw new IcebergError('IO_FAILED', message)
     }
-    const expiries = renewed.flatMap(({ keys }) => keys.expiresAtMs ?? [])
-    const prefixes = [...new Set(renewed.map(({ prefix }) => (prefix === '' ? 's3' : prefix)))]
+    const expiries = renewed.flatMap((one) => (one.kind === 's3' ? one.keys : one.token).expiresAtMs ?? [])
+    const prefixes = [...new Set(renewed.map(({ prefix, kind }) => (prefix === '' ? kind : prefix)))]
     return {
       source: `credentials that the catalog lends for ${prefixes.slice(0, MAX_SHOWN_PREFIXES).join(', ')}`,
       ...(expiries.length === 0 ? {} : { expiresAtMs: Math.min(...expiries) }),

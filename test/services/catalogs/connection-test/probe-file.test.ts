@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fixedCredentials } from '../../../../src/iceberg/io/aws/credentials.ts'
-import { S3FileIO } from '../../../../src/iceberg/io/s3.ts'
+import { fixedCredentials } from '../../../../src/iceberg/io/objects/credential-source.ts'
+import { S3FileIO } from '../../../../src/iceberg/io/s3/file-io.ts'
 import { newProbeLocation, probeFile } from '../../../../src/services/catalogs/connection-test/probe-file.ts'
 import { LONG } from '../../../support/effort.ts'
 import { FakeS3 } from '../../../support/network/fake-s3.ts'
