@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { credentialsInUse } from '../../src/catalog/stores/credentials-in-use.ts'
+import { credentialsInUse } from '../../../src/catalog/stores/credentials-in-use.ts'
 
 describe('the credentials for a location', () => {
   const inUse = (location: string, properties: Readonly<Record<string, string>>) =>
@@ -10,8 +10,8 @@ describe('the credentials for a location', () => {
   })
 
   it('are named with their expiry, and without their value', async () => {
-    const token = { 'gcs.oauth2.token': 'ya29.secret', 'gcs.oauth2.token-expires-at': '1790000000000' }
-    expect(await inUse('gs://lake/t', token)).toEqual({ source: 'a bearer token', expiresAtMs: 1_790_000_000_000 })
+    const token = { 'gcs.oauth2.token': 'ya29.secret', 'gcs.oauth2.token-expires-at': '4100000000000' }
+    expect(await inUse('gs://lake/t', token)).toEqual({ source: 'a bearer token', expiresAtMs: 4_100_000_000_000 })
     const keys = { 's3.access-key-id': 'AKIAEXAMPLE', 's3.secret-access-key': 'a secret' }
     expect(await inUse('s3://lake/t', keys)).toEqual({ source: 'static keys of s3.access-key-id' })
   })

@@ -1,6 +1,6 @@
 import { afterEach, afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLab, type StreamLab } from '../streaming/support.ts'
-import { FakeAzure } from '../support/network/fake-azure.ts'
+import { openLab, type StreamLab } from '../../streaming/support.ts'
+import { FakeAzure } from '../../support/network/fake-azure.ts'
 import { storedWarehouseBehaviour } from './stored-warehouse.ts'
 
 describe('a warehouse in Azure Data Lake Storage', { timeout: 300_000 }, () => {

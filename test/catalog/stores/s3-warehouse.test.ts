@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
-import { FakeS3 } from '../support/network/fake-s3.ts'
-import { stormyFaults } from '../support/network/store-answers.ts'
-import { sleep } from '../support/waiting.ts'
-import { LONG, runs } from '../support/effort.ts'
+import { deleteRow, numbered, openLab, type StreamLab } from '../../streaming/support.ts'
+import { FakeS3 } from '../../support/network/fake-s3.ts'
+import { stormyFaults } from '../../support/network/store-answers.ts'
+import { sleep } from '../../support/waiting.ts'
+import { LONG, runs } from '../../support/effort.ts'
 
 const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
 

@@ -1,6 +1,6 @@
 import { afterEach, afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLab, type StreamLab } from '../streaming/support.ts'
-import { FakeGcs } from '../support/network/fake-gcs.ts'
+import { openLab, type StreamLab } from '../../streaming/support.ts'
+import { FakeGcs } from '../../support/network/fake-gcs.ts'
 import { storedWarehouseBehaviour } from './stored-warehouse.ts'
 
 describe('a warehouse in Google Cloud Storage', { timeout: 300_000 }, () => {

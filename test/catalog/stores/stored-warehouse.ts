@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { commitTable } from '../../src/catalog/commit-table.ts'
-import { deleteRow, numbered, orphansOf, type StreamLab } from '../streaming/support.ts'
-import { stormyFaults } from '../support/network/store-answers.ts'
-import { setProperty } from './support-files.ts'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
+import { deleteRow, numbered, orphansOf, type StreamLab } from '../../streaming/support.ts'
+import { stormyFaults } from '../../support/network/store-answers.ts'
+import { setProperty } from '../support-files.ts'
 
 interface OpenedWarehouse {
   /** A service over the warehouse, which has the namespace `s`. */
