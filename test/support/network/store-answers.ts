@@ -53,21 +53,27 @@ export function escapeXml(text: string): string {
 /** Faults that pass when a request is sent again. */
 const PASSING: readonly StoreFault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 
-/** How often one request fails at most, one time after the other: less than every client repeats it. */
+/** How often one request fails at most while {@link OTHERS} like it arrive: less than every client repeats it. */
 const MAX_FAILURES = 2
+/** More than several clients send of one request while one of them repeats it. */
+const OTHERS = 60
 
 /** The faults of a store where about one in so many requests fails, in every way in turn. */
 export function stormyFaults(
   oneIn: number,
 ): (request: { readonly method: string; readonly key: string }) => StoreFault | undefined {
-  const failures = new Map<string, number>()
+  /** For each request, how many of it came before each of its last failures. */
+  const failures = new Map<string, readonly number[]>()
+  const seen = new Map<string, number>()
   let count = 0
   return ({ method, key }) => {
     count += 1
     const request = `${method} ${key}`
-    const failed = failures.get(request) ?? 0
-    const isFailing = count % oneIn === 0 && failed < MAX_FAILURES
-    failures.set(request, isFailing ? failed + 1 : 0)
-    return isFailing ? PASSING[(count / oneIn) % PASSING.length] : undefined
+    const at = (seen.get(request) ?? 0) + 1
+    seen.set(request, at)
+    const recent = (failures.get(request) ?? []).filter((failure) => at - failure < OTHERS)
+    if (count % oneIn !== 0 || recent.length >= MAX_FAILURES) return undefined
+    failures.set(request, [...recent, at])
+    return PASSING[(count / oneIn) % PASSING.length]
   }
 }
