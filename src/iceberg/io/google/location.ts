@@ -1,7 +1,7 @@
 import type { StoredObject } from '../objects/object-store.ts'
 import { checkedObject } from '../objects/stored-object.ts'
 
-/** Buckets of Google have lower-case names: `gs://Lake` would be a second name for nothing. */
+/** Names of buckets have no capital letters: `gs://Lake` names no bucket. */
 const LOCATION = /^[gG][sS]:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/(.*))?$/s
 
 /** True for locations of Google Cloud Storage. */
