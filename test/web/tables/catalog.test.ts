@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chromiumPath } from '../support/browser.ts'
+import { accessibilityBreaches, chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
 
 describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () => {
@@ -40,6 +40,7 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
       .getByRole('row', { name: /^Reach the catalog Failed .*folder that does not exist.*Check uri/ })
       .waitFor()
     await problems.getByRole('row', { name: /^Commit Skipped/ }).waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
     await page.getByLabel(/^URI/).fill('')
     await page.getByRole('button', { name: 'Test connection' }).click()
     expect(await page.getByLabel(/^URI/).getAttribute('aria-invalid')).toBe('true')
