@@ -13,7 +13,7 @@ import { FakeS3 } from '../../../support/network/fake-s3.ts'
 import { startServedService } from '../../../support/served.ts'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../../../support/service.ts'
 import { until } from '../../../support/waiting.ts'
-import { find, outcomes, resultOf, testDraft } from './support.ts'
+import { contentOf, find, outcomes, resultOf, testDraft } from './support.ts'
 
 const HOUR_MS = 3_600_000
 const TOKEN = 'tok.en-1234567890'
@@ -269,7 +269,12 @@ it('a test of the catalog that another Lockhouse serves finds that all works', a
   const { warehouse } = (await served.service.get('/api/config')).body
   const client = await startTestService()
   closings.push(() => client.close())
-  const before = await served.service.get('/api/table/demo.events/history')
+  const state = async () => ({
+    tables: (await served.service.get('/api/tables')).body,
+    history: (await served.service.get('/api/table/demo.events/history')).body,
+    files: await contentOf(`${served.service.folder}/home/warehouse`),
+  })
+  const before = await state()
   const result = await testDraft(
     client,
     {
@@ -290,5 +295,5 @@ it('a test of the catalog that another Lockhouse serves finds that all works', a
     'commit: ok',
     'credentials: ok',
   ])
-  expect((await served.service.get('/api/table/demo.events/history')).body).toEqual(before.body)
+  expect(await state()).toEqual(before)
 })

@@ -18,6 +18,7 @@ describe('a test of the configured catalog', () => {
 
   it('finds that everything works, and leaves every file and the configuration as they were', async () => {
     const before = await contentOf(warehouse())
+    const tables = (await service.get('/api/tables')).body
     const { headers, body: config } = await service.get('/api/config')
     const result = resultOf(await service.post('/api/catalogs/lockhouse/test', undefined))
     expect(result).toMatchObject({ catalog: 'lockhouse', outcome: 'ok' })
@@ -33,6 +34,7 @@ describe('a test of the configured catalog', () => {
     expect(find(result, 'list').detail).toBe('The catalog lists 1 namespace and 1 table.')
     expect(find(result, 'read').detail).toMatch(/^The footer of .*\.parquet was read/)
     expect(await contentOf(warehouse())).toEqual(before)
+    expect((await service.get('/api/tables')).body).toEqual(tables)
     const after = await service.get('/api/config')
     expect([after.headers.get('etag'), after.body]).toEqual([headers.get('etag'), config])
   })
