@@ -15,6 +15,8 @@ import { createOperationLedger, type NewOperation } from '../services/operations
 import { createOperationService } from '../services/operations/operation-service.ts'
 import { createSavingsService } from '../services/operations/savings/savings-service.ts'
 import { createTableLock, type LockTimes } from '../services/tables/table-lock.ts'
+import type { FilePlanner } from '../services/query/plan-files.ts'
+import { createMeasureSample } from '../services/query/profile/measure-sample.ts'
 import { createReconciler } from '../services/operations/reconciler.ts'
 import { createTableService } from '../services/tables/table-service.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
@@ -36,6 +38,7 @@ export interface MaintenanceParts {
   readonly lineage: Pick<LineageService, 'impact'>
   readonly engine: Engine
   readonly totals: TotalsSource
+  readonly planner: FilePlanner
   /** Undefined: no Spark server is configured. */
   readonly spark: SparkEngine | undefined
   readonly embeddedMaxBytes: number
@@ -68,7 +71,14 @@ export function openMaintenance(parts: MaintenanceParts) {
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
-  const tables = createTableService({ catalog, totals, guard: pipelines, inTransaction, audit, events, now })
+  const tables = createTableService({
+    ...state,
+    catalog,
+    totals,
+    measureSample: createMeasureSample({ ...state, engine, planner: parts.planner, now }),
+    guard: pipelines,
+    now,
+  })
   const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,

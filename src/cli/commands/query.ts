@@ -1,18 +1,22 @@
 import type { z } from 'zod'
-import { plural } from '../../lib/text.ts'
+import { count, percent, plural } from '../../lib/text.ts'
 import type { changesAnswer, queryAnswer } from '../../schemas/tables/rows.ts'
-import { callCommand, queryOf } from '../api/api-command.ts'
+import type { tableStatistics } from '../../schemas/tables/statistics.ts'
+import { queryOf } from '../api/api-command.ts'
 import { endpointOf } from '../endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
 import { sizeText } from '../text.ts'
-import { JSON_OPTION, showRows } from '../show.ts'
+import { type Column, JSON_OPTION, showRows } from '../show.ts'
 
 type QueryAnswer = z.infer<typeof queryAnswer>
 type ChangesAnswer = z.infer<typeof changesAnswer>
+type TableStatistics = z.infer<typeof tableStatistics>
+type ColumnStatistics = TableStatistics['columns'][number]
 
 const ROWS = endpointOf('readRows')
 const CHANGES = endpointOf('readChanges')
+const STATISTICS = endpointOf('getTableStatistics')
 const QUERY_FIELDS = simpleFields(endpointOf('runQuery'), ['sql'])
 
 /** Commands that read rows and what the manifests know about them. */
@@ -54,21 +58,17 @@ export const queryCommands: Readonly<Record<string, Command>> = {
       call.terminal.note(`${plural(answer.snapshot_count, 'snapshot')}: ${kinds.join(', ')}`)
     },
   },
-  'tables statistics': callCommand('getTableStatistics', {
-    summary: 'show values, NULLs, size and bounds of each column, from the manifests',
-    tables: {
-      columns: [
-        ['COLUMN', 'path'],
-        'type',
-        ['VALUES', 'value_count'],
-        ['NULLS', 'null_count'],
-        ['SIZE', 'size_bytes'],
-        'lower',
-        'upper',
-      ],
+  'tables statistics': {
+    summary: 'show values, NULLs, size and bounds of each column, or what a sample of the rows shows',
+    names: ['TABLE'],
+    options: { ...fieldOptions(STATISTICS.query), ...JSON_OPTION },
+    examples: ['lockhouse tables statistics demo.orders', 'lockhouse tables statistics demo.orders --profile true'],
+    endpoints: ['getTableStatistics'],
+    async run(call) {
+      const path = `/api/table/${encodeURIComponent(call.names[0] ?? '')}/statistics`
+      showStatistics(call, await call.api.get<TableStatistics>(path, queryOf(call, STATISTICS)))
     },
-    examples: ['lockhouse tables statistics demo.orders'],
-  }),
+  },
 }
 
 function showAnswer(call: Call, answer: QueryAnswer): void {
@@ -84,6 +84,39 @@ function showAnswer(call: Call, answer: QueryAnswer): void {
     `${plural(rows.length, 'row')}${cut}; opened ${sizeText(read)} of ${sizeText(all)} in ${plural(files, 'file')}`,
   )
 }
+
+function showStatistics(call: Call, answer: TableStatistics): void {
+  const { columns: rows, profile } = answer
+  const columns = profile === undefined ? MANIFEST_COLUMNS : SAMPLE_COLUMNS
+  showRows(call, answer, { rows, none: 'no columns', columns: [...NAME_COLUMNS, ...columns] })
+  if (profile === undefined || call.isSet('json')) return
+  const { sampled_rows: measured, total_rows: total, rule } = profile
+  call.terminal.note(`a sample: ${plural(measured, 'row')} of ${count(total)} (${rule})`)
+}
+
+const NAME_COLUMNS: readonly Column<ColumnStatistics>[] = [
+  { header: 'COLUMN', cell: ({ path }) => path },
+  { header: 'TYPE', cell: ({ type }) => type },
+]
+
+const MANIFEST_COLUMNS: readonly Column<ColumnStatistics>[] = [
+  { header: 'VALUES', cell: ({ value_count: values }) => values },
+  { header: 'NULLS', cell: ({ null_count: nulls }) => nulls },
+  { header: 'SIZE', cell: ({ size_bytes: size }) => (size === null ? null : sizeText(size)) },
+  { header: 'LOWER', cell: ({ lower }) => lower },
+  { header: 'UPPER', cell: ({ upper }) => upper },
+]
+
+const SAMPLE_COLUMNS: readonly Column<ColumnStatistics>[] = [
+  { header: 'NULLS', cell: ({ profile }) => (profile?.nulls_ratio == null ? null : percent(profile.nulls_ratio)) },
+  {
+    header: 'DISTINCT',
+    cell: ({ profile }) => (profile == null ? 'not measured' : `~${count(profile.distinct_estimate)}`),
+  },
+  { header: 'MIN', cell: ({ profile }) => profile?.min ?? null },
+  { header: 'MAX', cell: ({ profile }) => profile?.max ?? null },
+  { header: 'MOST FREQUENT', cell: ({ profile }) => profile?.top_values[0]?.value ?? null },
+]
 
 function cellOf(value: unknown): string | number | null {
   if (value === null || typeof value === 'number') return value

@@ -25,7 +25,7 @@ export const ENDPOINTS = {
   getTable: '{"method":"GET","path":"/api/table/{table_name}","summary":"Location, current snapshot, partitioning, sort order and properties","query":{},"body":{}}',
   getTableSchema: '{"method":"GET","path":"/api/table/{table_name}/schema","summary":"Columns, nested fields as dotted paths","query":{},"body":{}}',
   getTableHealth: '{"method":"GET","path":"/api/table/{table_name}/health","summary":"Files, snapshots, a score with its factors, and ready-to-send actions","query":{},"body":{}}',
-  getTableStatistics: '{"method":"GET","path":"/api/table/{table_name}/statistics","summary":"Values, NULLs, size and bounds of each column, from the manifests","query":{},"body":{}}',
+  getTableStatistics: '{"method":"GET","path":"/api/table/{table_name}/statistics","summary":"Values, NULLs, size and bounds of each column, from the manifests; optionally the profile of a sample","query":{"profile":{"kind":"text","choices":["true","false"],"help":"also read a sample of the rows, and measure it"}},"body":{}}',
   listSnapshots: '{"method":"GET","path":"/api/table/{table_name}/snapshots","summary":"Snapshots, newest first","query":{},"body":{},"paged":"snapshots"}',
   listFiles: '{"method":"GET","path":"/api/table/{table_name}/files","summary":"Live data and delete files of the current snapshot","query":{},"body":{},"paged":"files"}',
   listPartitions: '{"method":"GET","path":"/api/table/{table_name}/partitions","summary":"Partitions of the current snapshot with their files","query":{},"body":{},"paged":"partitions"}',

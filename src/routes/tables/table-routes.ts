@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Caller, Role } from '../../domain/roles.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { pageQuery } from '../../schemas/common.ts'
 import {
   fileList,
@@ -14,8 +14,8 @@ import {
   tableOverview,
   tableParams,
   tableSchema,
-  tableStatistics,
 } from '../../schemas/tables/tables.ts'
+import { statisticsQuery, tableStatistics } from '../../schemas/tables/statistics.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
 import type { PageQuery } from '../../services/paging/paging.ts'
@@ -28,8 +28,6 @@ interface View<Schema extends z.ZodType> {
   readonly operationId: string
   readonly summary: string
   readonly schema: Schema
-  /** Default: Auditor. */
-  readonly minRole?: Role
 }
 
 /** Catalog and table inspection (docs/api.md#tables). */
@@ -66,16 +64,7 @@ function inspectionRoutes(tables: TableService): Route[] {
       },
       (table) => tables.health(table),
     ),
-    inspection(
-      {
-        view: '/statistics',
-        operationId: 'getTableStatistics',
-        summary: 'Values, NULLs, size and bounds of each column, from the manifests',
-        schema: tableStatistics,
-        minRole: 'DataEngineer', // bounds are values of rows
-      },
-      (table, { signal }) => tables.statistics(table, signal),
-    ),
+    statisticsRoute(tables),
   ]
 }
 
@@ -119,21 +108,40 @@ function listingRoutes(tables: TableService): Route[] {
 }
 
 function inspection<Schema extends z.ZodType>(
-  { view, schema, minRole = 'Auditor', ...names }: View<Schema>,
-  read: (table: string, asked: { readonly caller: Caller; readonly signal: AbortSignal }) => Promise<Wire<Schema>>,
+  { view, schema, ...names }: View<Schema>,
+  read: (table: string, asked: { readonly caller: Caller }) => Promise<Wire<Schema>>,
 ): Route {
   return route({
     method: 'get',
     path: `/api/table/{table_name}${view}`,
     ...names,
     reach: 'objects',
-    minRole,
+    minRole: 'Auditor',
     params: tableParams,
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],
-  }).handle(async ({ params, caller, exchange }) => ({
+  }).handle(async ({ params, caller }) => ({ status: 200, body: await read(params.table_name, { caller }) }))
+}
+
+function statisticsRoute(tables: TableService): Route {
+  return route({
+    method: 'get',
+    path: '/api/table/{table_name}/statistics',
+    operationId: 'getTableStatistics',
+    reach: 'objects',
+    summary: 'Values, NULLs, size and bounds of each column, from the manifests; optionally the profile of a sample',
+    minRole: 'DataEngineer', // bounds are values of rows
+    params: tableParams,
+    query: statisticsQuery,
+    responses: { 200: { description: 'The columns', schema: tableStatistics } },
+    refuses: [422],
+  }).handle(async (input) => ({
     status: 200,
-    body: await read(params.table_name, { caller, signal: exchange.request.signal }),
+    body: await tables.statistics(input.params.table_name, {
+      isProfiled: input.query.profile === true,
+      context: requestContext(input),
+      signal: input.exchange.request.signal,
+    }),
   }))
 }
 

@@ -102,29 +102,6 @@ export const tableHealth = z
   })
   .meta({ id: 'TableHealth' })
 
-export const tableStatistics = z
-  .object({
-    success: z.literal(true),
-    table: z.string(),
-    snapshot_id: snapshotId.nullable(),
-    data_file_count: count,
-    record_count: count.meta({ description: 'Rows of data files, before deletes are applied' }),
-    columns: z.array(
-      z.object({
-        id: z.int(),
-        path: z.string(),
-        type: z.string(),
-        value_count: count.nullable().meta({ description: 'Null where a manifest does not know it, as all figures' }),
-        null_count: count.nullable(),
-        size_bytes: bytes.nullable().meta({ description: 'Compressed size' }),
-        lower: z.string().nullable().meta({ description: 'At most the smallest value; writers may truncate texts' }),
-        upper: z.string().nullable().meta({ description: 'At least the greatest value' }),
-        bounded_file_count: count.meta({ description: 'Data files with bounds, or with NULL values only' }),
-      }),
-    ),
-  })
-  .meta({ id: 'TableStatistics' })
-
 export const snapshotList = z
   .object({
     success: z.literal(true),

@@ -21,8 +21,8 @@ import type {
   tableList,
   tableOverview,
   tableSchema,
-  tableStatistics,
 } from '../../schemas/tables/tables.ts'
+import type { tableStatistics } from '../../schemas/tables/statistics.ts'
 import type { recoveryPointList } from '../../schemas/tables/recovery-points.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -35,11 +35,13 @@ import { requireRegistrable } from './registration.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { describeRecoveryPoints, type RecoveryPointQuery } from './recovery-point-view.ts'
+import type { MeasureSample, SampleProfile, SampleRequest } from './sample-profile.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
   readonly catalog: CatalogService
   readonly totals: TotalsSource
+  readonly measureSample: MeasureSample
   readonly guard: Pick<TableGuard, 'pipelinesOf'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
@@ -54,8 +56,8 @@ export interface TableService {
   overview(table: string, caller: Caller): Promise<Wire<typeof tableOverview>>
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
-  /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot. */
-  statistics(table: string, signal: AbortSignal): Promise<Wire<typeof tableStatistics>>
+  /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot, and what a sample of its rows shows. */
+  statistics(table: string, request: StatisticsRequest): Promise<Wire<typeof tableStatistics>>
   snapshots(table: string, page: PageQuery): Promise<Wire<typeof snapshotList>>
   files(table: string, page: PageQuery): Promise<Wire<typeof fileList>>
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
@@ -67,6 +69,11 @@ export interface TableService {
   register(table: string, metadataLocation: string, context: RequestContext): Promise<Wire<typeof tableOverview>>
   /** The health numbers of a table that the ledger stores. */
   healthDigest(table: Table): Promise<StoredJson>
+}
+
+/** Whether a sample of the rows is measured too, and for whom. */
+export interface StatisticsRequest extends Pick<SampleRequest, 'context' | 'signal'> {
+  readonly isProfiled: boolean
 }
 
 /** Table inspection over the current catalog. */
@@ -105,9 +112,13 @@ export function createTableService(deps: TableServiceDeps): TableService {
       const report = describeHealth(name, await inspector.health(table, now().getTime()))
       return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
     },
-    async statistics(name, signal) {
+    async statistics(name, { isProfiled, context, signal }) {
       const table = await load(name)
-      return describeStatistics(name, table, await readStatistics(table, signal))
+      const statistics = await readStatistics(table, signal)
+      const sample = isProfiled
+        ? await deps.measureSample({ label: name, table, statistics, context, signal })
+        : undefined
+      return describeStatistics(name, table, { ...statistics, sample })
     },
     ...tableListings(load, inspector),
     async register(name, metadataLocation, context) {
@@ -181,7 +192,7 @@ function tableListings(load: (name: string) => Promise<Table>, inspector: TableI
 function describeStatistics(
   name: string,
   table: Table,
-  { dataFiles, rows, columns }: TableStatistics,
+  { dataFiles, rows, columns, sample }: TableStatistics & { readonly sample: SampleProfile | undefined },
 ): Wire<typeof tableStatistics> {
   return {
     success: true,
@@ -199,7 +210,9 @@ function describeStatistics(
       lower: lower ?? null,
       upper: upper ?? null,
       bounded_file_count: filesWithBounds,
+      ...(sample && { profile: sample.columns.get(fieldId) ?? null }),
     })),
+    ...(sample && { profile: sample.facts }),
   }
 }
 
