@@ -27,6 +27,7 @@ import type * as reports from '../../../src/schemas/tables/reports.ts'
 import type * as rows from '../../../src/schemas/tables/rows.ts'
 import type * as savings from '../../../src/schemas/tables/savings.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
+import type * as statistics from '../../../src/schemas/tables/statistics.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
 
 export type { Role } from '../../../src/domain/roles.ts'
@@ -53,6 +54,8 @@ export type ChangesAnswer = z.infer<typeof rows.changesAnswer>
 export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>
+export type TableStatistics = z.infer<typeof statistics.tableStatistics>
+export type ColumnStatistics = TableStatistics['columns'][number]
 export type HealthAction = TableHealth['actions'][number]
 export type SnapshotList = z.infer<typeof tables.snapshotList>
 export type Snapshot = SnapshotList['snapshots'][number]

@@ -60,6 +60,7 @@ export const table = {
     overview: 'Overview',
     schema: 'Schema',
     rows: 'Rows',
+    statistics: 'Statistics',
     health: 'Health',
     snapshots: 'Snapshots',
     files: 'Files',

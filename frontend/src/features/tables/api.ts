@@ -16,6 +16,7 @@ import type {
   TableOverview,
   TableReaderList,
   TableSchema,
+  TableStatistics,
 } from '../../api/types.ts'
 
 const PAGE_SIZE = 1000
@@ -37,6 +38,19 @@ export const overviewQuery = (table: string) => view<TableOverview>(table, '')
 export const schemaQuery = (table: string) => view<TableSchema>(table, 'schema')
 /** Files, snapshots, score with its factors, and ready-to-send actions. */
 export const healthQuery = (table: string) => view<TableHealth>(table, 'health')
+
+/** Values, NULLs, size and bounds of each column, from the manifests. */
+export const statisticsQuery = (table: string) => ({ ...view<TableStatistics>(table, 'statistics'), retry: false })
+
+/** The same with the profile of a sample of the rows. No change of the table measures it again, because that reads data files. */
+export const profileQuery = (table: string) =>
+  queryOptions({
+    queryKey: ['table-profile', table],
+    queryFn: ({ signal }) =>
+      api.get<TableStatistics>(path(table, '/statistics'), { query: { profile: 'true' }, signal }),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
 
 /** Which rows of a table are shown. */
 export interface RowsView {

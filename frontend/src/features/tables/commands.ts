@@ -59,10 +59,13 @@ function commandsOf(table: string, role: Role | undefined): readonly Command[] {
     ...(canRead(role)
       ? [{ id: 'sql', label: words.sql, about: table, icon: SqlIcon, to: `/query?${query({ sql })}` }]
       : []),
-    ...TABLE_TABS.filter((tab) => tab !== 'rows' || canRead(role)).map((tab) => openTab(tab, table)),
+    ...TABLE_TABS.filter((tab) => !READING_TABS.includes(tab) || canRead(role)).map((tab) => openTab(tab, table)),
     ...places,
   ]
 }
+
+/** Tabs that show values of rows. */
+const READING_TABS: readonly TableTab[] = ['rows', 'statistics']
 
 function openTab(tab: TableTab, table: string): Command {
   const search = { ...ACTION_CLOSED, ...tabSearch(tab), tab: tab === 'overview' ? '' : tab }

@@ -3,6 +3,7 @@ export const TABLE_TABS = [
   'overview',
   'schema',
   'rows',
+  'statistics',
   'health',
   'snapshots',
   'files',

@@ -18,7 +18,7 @@ import { AccessSection } from '../access-section.tsx'
 import { ReadersSection } from '../readers-section.tsx'
 import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
-import { RecommendedActions } from './recommended-actions.tsx'
+import { RecommendedActions } from './health/recommended-actions.tsx'
 import { PolicySection } from './policy-section.tsx'
 import type { TabProps } from './tab-props.ts'
 

@@ -1,15 +1,15 @@
 import { Title, VisuallyHidden } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { TableHealth } from '../../../api/types.ts'
-import { ScoreRing } from '../../../components/status/score.tsx'
-import { ErrorState, Loading } from '../../../components/status/states.tsx'
-import { formatBytes, formatCount } from '../../../strings/everywhere/units.ts'
-import { health as words } from '../../../strings/tables.ts'
-import { healthQuery } from '../api.ts'
+import type { TableHealth } from '../../../../api/types.ts'
+import { ScoreRing } from '../../../../components/status/score.tsx'
+import { ErrorState, Loading } from '../../../../components/status/states.tsx'
+import { formatBytes, formatCount } from '../../../../strings/everywhere/units.ts'
+import { health as words } from '../../../../strings/tables.ts'
+import { healthQuery } from '../../api.ts'
 import classes from './health-tab.module.css'
-import { HealthChart } from '../history/chart.tsx'
+import { HealthChart } from '../../history/chart.tsx'
 import { RecommendedActions } from './recommended-actions.tsx'
-import type { TabProps } from './tab-props.ts'
+import type { TabProps } from '../tab-props.ts'
 
 /** The score with its factors, file sizes and recommended actions. */
 export function HealthTab({ table, onAction }: TabProps) {

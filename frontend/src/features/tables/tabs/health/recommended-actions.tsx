@@ -1,13 +1,13 @@
 import { Button, Title, Tooltip } from '@mantine/core'
-import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
-import { useCan } from '../../../api/session.ts'
-import type { HealthAction, TableHealth } from '../../../api/types.ts'
-import { operations } from '../../../strings/everywhere/common.ts'
-import { shell } from '../../../strings/everywhere/shell.ts'
-import { health as words } from '../../../strings/tables.ts'
-import { type ActionKind, isActionKind } from '../actions/action-specs.ts'
+import { OPERATIONS } from '../../../../../../src/domain/tables/operations.ts'
+import { useCan } from '../../../../api/session.ts'
+import type { HealthAction, TableHealth } from '../../../../api/types.ts'
+import { operations } from '../../../../strings/everywhere/common.ts'
+import { shell } from '../../../../strings/everywhere/shell.ts'
+import { health as words } from '../../../../strings/tables.ts'
+import { type ActionKind, isActionKind } from '../../actions/action-specs.ts'
 import classes from './recommended-actions.module.css'
-import type { TabProps } from './tab-props.ts'
+import type { TabProps } from '../tab-props.ts'
 
 interface RecommendedActionsProps {
   readonly health: TableHealth
