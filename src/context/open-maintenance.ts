@@ -18,13 +18,14 @@ import { createTableLock, type LockTimes } from '../services/tables/table-lock.t
 import type { FilePlanner } from '../services/query/plan-files.ts'
 import { createMeasureSample } from '../services/query/profile/measure-sample.ts'
 import { createReconciler } from '../services/operations/reconciler.ts'
-import { createTableService } from '../services/tables/table-service.ts'
+import { createTableService, type TableService } from '../services/tables/table-service.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createSavingsStore } from '../storage/stores/operations/savings-store.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createTableReportStore } from '../storage/stores/tables/report-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
+import type { TableGuard } from '../maintenance/table-guard.ts'
 import type { TotalsSource } from '../maintenance/inspection/totals/totals-source.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
 import { openQuarantine } from './open-quarantine.ts'
@@ -71,14 +72,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
-  const tables = createTableService({
-    ...state,
-    catalog,
-    totals,
-    measureSample: createMeasureSample({ ...state, engine, planner: parts.planner, now }),
-    guard: pipelines,
-    now,
-  })
+  const tables = openTables(parts, pipelines)
   const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,
@@ -117,4 +111,12 @@ export function openMaintenance(parts: MaintenanceParts) {
   const reports = createTableReports({ store: createTableReportStore(db), newId, now })
   const icebergRest = createIcebergRestService({ catalog, guard, environments, inTransaction, audit, reports })
   return { ...quarantine, tables, operations, savings, maintenance, reconciler, icebergRest, reports }
+}
+
+function openTables(
+  { state, catalog, totals, engine, planner, now }: MaintenanceParts,
+  guard: Pick<TableGuard, 'pipelinesOf'>,
+): TableService {
+  const measureSample = createMeasureSample({ ...state, engine, planner, now })
+  return createTableService({ ...state, catalog, totals, measureSample, guard, now })
 }

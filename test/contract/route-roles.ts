@@ -66,6 +66,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/table/{table_name}/changes': 'DataEngineer',
   'get /api/table/{table_name}/rows': 'DataEngineer',
   'get /api/table/{table_name}/statistics': 'DataEngineer',
+  'get /api/table/{table_name}/file-bounds': 'DataEngineer',
   'post /api/query': 'DataEngineer',
   'get /api/table/{table_name}/partitions': 'Auditor',
   'get /api/table/{table_name}/history': 'Auditor',

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { count, percent, plural } from '../../lib/text.ts'
 import type { changesAnswer, queryAnswer } from '../../schemas/tables/rows.ts'
 import type { tableStatistics } from '../../schemas/tables/statistics.ts'
-import { queryOf } from '../api/api-command.ts'
+import { callCommand, queryOf } from '../api/api-command.ts'
 import { endpointOf } from '../endpoint.ts'
 import { fieldOptions, givenFields, simpleFields } from '../api/fields.ts'
 import type { Call, Command } from '../command.ts'
@@ -58,6 +58,12 @@ export const queryCommands: Readonly<Record<string, Command>> = {
       call.terminal.note(`${plural(answer.snapshot_count, 'snapshot')}: ${kinds.join(', ')}`)
     },
   },
+  'tables file-bounds': callCommand('getFileBounds', {
+    summary: 'show the bounds of a column in each data file, and how much they overlap',
+    fields: ['column', 'data_file_count', 'bounded_file_count', 'overlap', 'left_out_count'],
+    tables: { bars: ['lower', 'upper', ['ROWS', 'record_count'], ['SIZE', 'size_bytes']] },
+    examples: ['lockhouse tables file-bounds demo.trips --column started_at'],
+  }),
   'tables statistics': {
     summary: 'show values, NULLs, size and bounds of each column, or what a sample of the rows shows',
     names: ['TABLE'],

@@ -15,7 +15,7 @@ import {
   tableParams,
   tableSchema,
 } from '../../schemas/tables/tables.ts'
-import { statisticsQuery, tableStatistics } from '../../schemas/tables/statistics.ts'
+import { fileBounds, fileBoundsQuery, statisticsQuery, tableStatistics } from '../../schemas/tables/statistics.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
 import type { PageQuery } from '../../services/paging/paging.ts'
@@ -65,6 +65,7 @@ function inspectionRoutes(tables: TableService): Route[] {
       (table) => tables.health(table),
     ),
     statisticsRoute(tables),
+    fileBoundsRoute(tables),
   ]
 }
 
@@ -121,6 +122,24 @@ function inspection<Schema extends z.ZodType>(
     responses: { 200: { description: names.summary, schema } },
     refuses: [422],
   }).handle(async ({ params, caller }) => ({ status: 200, body: await read(params.table_name, { caller }) }))
+}
+
+function fileBoundsRoute(tables: TableService): Route {
+  return route({
+    method: 'get',
+    path: '/api/table/{table_name}/file-bounds',
+    operationId: 'getFileBounds',
+    reach: 'objects',
+    summary: 'Bounds of a column in each data file, and how much they overlap, from the manifests',
+    minRole: 'DataEngineer', // bounds are values of rows
+    params: tableParams,
+    query: fileBoundsQuery,
+    responses: { 200: { description: 'The bounds', schema: fileBounds } },
+    refuses: [422],
+  }).handle(async ({ params, query, exchange }) => ({
+    status: 200,
+    body: await tables.fileBounds(params.table_name, query, exchange.request.signal),
+  }))
 }
 
 function statisticsRoute(tables: TableService): Route {

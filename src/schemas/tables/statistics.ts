@@ -69,3 +69,60 @@ export const tableStatistics = z
     profile: sampleFacts.optional().meta({ description: 'With `profile=true`' }),
   })
   .meta({ id: 'TableStatistics' })
+
+/** Bars of one picture. */
+export const MAX_BARS = 500
+
+export const fileBoundsQuery = z.strictObject({
+  column: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe('A column, members of structs by dotted paths; default: the first one that the table is laid out by')
+    .optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_BARS).default(MAX_BARS).describe('Bars at most'),
+})
+
+const place = z.number().min(0).max(1)
+
+export const fileBounds = z
+  .object({
+    success: z.literal(true),
+    table: z.string(),
+    snapshot_id: snapshotId.nullable(),
+    layout: z
+      .object({ kind: z.enum(['sort', 'zorder', 'hilbert']), columns: z.array(z.string()) })
+      .nullable()
+      .meta({ description: 'How rows are laid out over files, by `lockhouse.cluster-by` or the sort order' }),
+    column: z
+      .object({ id: z.int(), path: z.string(), type: z.string() })
+      .nullable()
+      .meta({ description: 'Null: the table has no layout, and no column was asked for' }),
+    data_file_count: count,
+    bounded_file_count: count.meta({ description: 'Data files with both bounds of the column' }),
+    scale: z
+      .enum(['linear', 'rank'])
+      .meta({ description: 'What `start` and `end` compare: values, or for texts their places in the list of bounds' }),
+    lower: z.string().nullable(),
+    upper: z.string().nullable(),
+    overlap: z
+      .object({
+        file_count: count.meta({ description: 'Data files of partitions with at least two' }),
+        other_count: z.number().min(0).meta({ description: 'Other files of the partition, on average' }),
+        overlap_count: z.number().min(0).meta({ description: 'Of these, files whose bounds overlap, on average' }),
+      })
+      .nullable()
+      .meta({ description: 'As the health factor `overlap` measures it, for this column alone' }),
+    bars: z.array(
+      z.object({
+        lower: z.string(),
+        upper: z.string(),
+        start: place,
+        end: place,
+        record_count: count,
+        size_bytes: bytes,
+      }),
+    ),
+    left_out_count: count.meta({ description: 'Data files with bounds that have no bar' }),
+  })
+  .meta({ id: 'FileBounds' })

@@ -1,4 +1,6 @@
 import { formatIdentifier, noSuchNamespace, parseIdentifier } from '../../catalog/table-identifier.ts'
+import type { z } from 'zod'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/roles.ts'
 import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
@@ -6,6 +8,7 @@ import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { describeColumns } from '../../maintenance/evolve.ts'
 import type { TableStatistics } from '../../maintenance/inspection/column-statistics.ts'
+import { readFileBounds } from '../../maintenance/inspection/file-bounds.ts'
 import { createSharedStatistics } from '../../maintenance/inspection/shared-statistics.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
@@ -22,7 +25,7 @@ import type {
   tableOverview,
   tableSchema,
 } from '../../schemas/tables/tables.ts'
-import type { tableStatistics } from '../../schemas/tables/statistics.ts'
+import type { fileBounds, fileBoundsQuery, tableStatistics } from '../../schemas/tables/statistics.ts'
 import type { recoveryPointList } from '../../schemas/tables/recovery-points.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -36,6 +39,7 @@ import type { EventWriter } from '../events/event-log.ts'
 import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { describeRecoveryPoints, type RecoveryPointQuery } from './recovery-point-view.ts'
 import type { MeasureSample, SampleProfile, SampleRequest } from './sample-profile.ts'
+import { describeFileBounds } from './file-bounds-view.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
@@ -58,6 +62,8 @@ export interface TableService {
   health(table: string): Promise<Wire<typeof tableHealth>>
   /** Counts, sizes and bounds of the columns, from the manifests of the current snapshot, and what a sample of its rows shows. */
   statistics(table: string, request: StatisticsRequest): Promise<Wire<typeof tableStatistics>>
+  /** The bounds of a column in the data files. Errors of `readFileBounds`. */
+  fileBounds(table: string, request: FileBoundsRequest, signal: AbortSignal): Promise<Wire<typeof fileBounds>>
   snapshots(table: string, page: PageQuery): Promise<Wire<typeof snapshotList>>
   files(table: string, page: PageQuery): Promise<Wire<typeof fileList>>
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
@@ -76,11 +82,12 @@ export interface StatisticsRequest extends Pick<SampleRequest, 'context' | 'sign
   readonly isProfiled: boolean
 }
 
+type FileBoundsRequest = z.output<typeof fileBoundsQuery>
+
 /** Table inspection over the current catalog. */
 export function createTableService(deps: TableServiceDeps): TableService {
   const { catalog, totals, guard, now, inTransaction, audit, events } = deps
   const inspector = createTableInspector(totals)
-  const readStatistics = createSharedStatistics()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
     async list(namespace, page, caller) {
@@ -112,14 +119,7 @@ export function createTableService(deps: TableServiceDeps): TableService {
       const report = describeHealth(name, await inspector.health(table, now().getTime()))
       return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
     },
-    async statistics(name, { isProfiled, context, signal }) {
-      const table = await load(name)
-      const statistics = await readStatistics(table, signal)
-      const sample = isProfiled
-        ? await deps.measureSample({ label: name, table, statistics, context, signal })
-        : undefined
-      return describeStatistics(name, table, { ...statistics, sample })
-    },
+    ...columnViews(load, deps),
     ...tableListings(load, inspector),
     async register(name, metadataLocation, context) {
       const identifier = parseIdentifier(name)
@@ -139,6 +139,31 @@ export function createTableService(deps: TableServiceDeps): TableService {
       return describeTable(name, table)
     },
     healthDigest: async (table) => healthDigest(await inspector.health(table, now().getTime())),
+  }
+}
+
+/** What manifests, and a sample of the rows, say about columns. */
+function columnViews(
+  load: (name: string) => Promise<Table>,
+  { totals, measureSample }: Pick<TableServiceDeps, 'totals' | 'measureSample'>,
+): Pick<TableService, 'statistics' | 'fileBounds'> {
+  const readStatistics = createSharedStatistics()
+  const lock = createKeyedLock()
+  return {
+    async statistics(name, { isProfiled, context, signal }) {
+      const table = await load(name)
+      const statistics = await readStatistics(table, signal)
+      const sample = isProfiled ? await measureSample({ label: name, table, statistics, context, signal }) : undefined
+      return describeStatistics(name, table, { ...statistics, sample })
+    },
+    async fileBounds(name, { column, limit }, signal) {
+      const table = await load(name)
+      // one at a time, because the bounds of many files need memory
+      const found = await lock.run('file-bounds', signal, () =>
+        readFileBounds(table, totals, { column, maxBars: limit }),
+      )
+      return describeFileBounds(name, table, found)
+    },
   }
 }
 

@@ -251,3 +251,41 @@ describe('GET /api/table/{table}/statistics?profile=true', () => {
     expect((await call('s.orders', '')).body.profile).toBeUndefined()
   })
 })
+
+describe('GET /api/table/{table}/file-bounds', () => {
+  const bounds = (query: string, by: Actor = engineer) => by.call('GET', `/api/table/s.gone/file-bounds?${query}`)
+
+  it('reads the manifests only', async () => {
+    await lab.createTable('s.gone', [['id', 'long']])
+    await lab.append('s.gone', ...[0, 5, 20].map((n) => `SELECT i AS c1 FROM range(${n}, ${n + 10}) t(i)`))
+    for (const { dataFile } of await planFiles(await lab.load('s.gone'))) await rm(fileURLToPath(dataFile.filePath))
+    const { status, body } = await bounds('column=id&limit=2')
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body).toMatchObject({
+      layout: null,
+      column: { id: 1, path: 'id', type: 'long' },
+      data_file_count: 3,
+      bounded_file_count: 3,
+      lower: '0',
+      upper: '29',
+      left_out_count: 1,
+    })
+    expect(
+      body.bars.map(({ lower, record_count: rows }: { lower: string; record_count: number }) => [lower, rows]),
+    ).toEqual([
+      ['0', 10],
+      ['5', 10],
+    ])
+    expect(body.overlap.other_count).toBe(2)
+    expect(body.overlap.overlap_count).toBeCloseTo(2 / 3)
+    expect((await bounds('')).body).toMatchObject({ column: null, overlap: null, bars: [] })
+  })
+
+  it('is for engineers, and refuses other columns and limits', async () => {
+    const auditor = await actor(lab.service, 'abe', 'Auditor')
+    expect((await bounds('column=id', auditor)).status).toBe(403)
+    expect((await bounds('column=nope')).status).toBe(404)
+    expect((await bounds('column=id&limit=501')).status).toBe(400)
+    expect((await call('s.nothing', '')).status).toBe(404)
+  })
+})
