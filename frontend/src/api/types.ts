@@ -55,6 +55,7 @@ export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>
 export type TableStatistics = z.infer<typeof statistics.tableStatistics>
+export type FileBounds = z.infer<typeof statistics.fileBounds>
 export type ColumnStatistics = TableStatistics['columns'][number]
 export type HealthAction = TableHealth['actions'][number]
 export type SnapshotList = z.infer<typeof tables.snapshotList>

@@ -51,3 +51,43 @@ export const statistics = {
   noneRepeated: 'no value repeats',
   emptyText: '(empty)',
 } as const
+
+/** A mean to a tenth. */
+const mean = (value: number): string => formatCount(Math.round(value * 10) / 10)
+
+/** Text of the picture of file bounds. */
+export const fileBounds = {
+  title: 'Bounds of data files',
+  column: 'Column of the picture',
+  noLayout: 'The table has no sort order and is not clustered. Choose a column to see the bounds of its files.',
+  noBounds: (column: string) => `No data file has bounds of ${column}.`,
+  alone: 'No partition has two data files, so no bounds overlap.',
+  overlap: ({
+    column,
+    overlaps,
+    others,
+    isOnePartition,
+  }: {
+    readonly column: string
+    readonly overlaps: number
+    readonly others: number
+    readonly isOnePartition: boolean
+  }) => {
+    const place = isOnePartition ? '' : ' of its partition'
+    return `On average, the bounds of a data file in ${column} overlap with those of ${mean(overlaps)} of ${mean(others)} others${place}. So a value is found in at most about ${mean(overlaps + 1)} of ${mean(others + 1)} files${isOnePartition ? '' : ' of a partition'}.`
+  },
+  reading: 'Each bar is a data file, from its lower to its upper bound. Bars that overlap stand on each other.',
+  allPartitions: 'The picture has the files of all partitions.',
+  rank: 'Bounds are placed by their order, because these values have no distances.',
+  leftOut: (drawn: number, all: number) =>
+    `The picture has ${formatCount(drawn)} of ${formatPlural(all, 'file')}, at equal distances. All files count in the figures.`,
+  unbounded: (files: number) =>
+    files === 1
+      ? '1 file has no bounds of this column and no bar.'
+      : `${formatCount(files)} files have no bounds of this column and no bar.`,
+  bar: (lower: string, upper: string, rows: number) => `${lower} to ${upper}, ${formatPlural(rows, 'row')}`,
+  showTable: 'Show as table',
+  hideTable: 'Hide the table',
+  label: (table: string) => `Bounds of the data files of ${table}`,
+  columns: { lower: 'Lower bound', upper: 'Upper bound', rows: 'Rows', size: 'Size' },
+} as const

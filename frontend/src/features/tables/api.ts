@@ -3,6 +3,7 @@ import { api } from '../../api/client.ts'
 import { refresh } from '../../api/actions/refresh.ts'
 import type {
   ChangesAnswer,
+  FileBounds,
   FileList,
   HistoryList,
   OperationAccepted,
@@ -50,6 +51,15 @@ export const profileQuery = (table: string) =>
       api.get<TableStatistics>(path(table, '/statistics'), { query: { profile: 'true' }, signal }),
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
+  })
+
+/** The bounds of a column in the data files; without a column, of the first one that the table is laid out by. */
+export const fileBoundsQuery = (table: string, column: string) =>
+  queryOptions({
+    queryKey: ['table', table, 'file-bounds', column],
+    queryFn: ({ signal }) =>
+      api.get<FileBounds>(path(table, '/file-bounds'), { query: column === '' ? {} : { column }, signal }),
+    retry: false,
   })
 
 /** Which rows of a table are shown. */

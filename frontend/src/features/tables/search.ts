@@ -46,6 +46,8 @@ export interface TableSearch {
   readonly hide?: string
   /** The compared snapshots, see {@link parseComparison}. */
   readonly compare?: string
+  /** The column whose bounds are drawn; undefined: the first one that the table is laid out by. */
+  readonly column?: string
   /** The action whose form is open. */
   readonly action?: string
   /** `1`: the form is filled with what the health report recommends. */
@@ -61,7 +63,8 @@ export const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' }
 
 /** Opens a tab; filters, order and columns belong to the tab that is left. */
 export function tabSearch(tab: string) {
-  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', sort: '', q: '', hide: '', compare: '' } as const
+  const left = { sort: '', q: '', hide: '', compare: '', column: '' } as const
+  return { tab: TABLE_TABS.find((name) => name === tab) ?? 'overview', ...left } as const
 }
 
 /** Two snapshots, and the columns that identify a row. */
@@ -109,6 +112,7 @@ export function parseTableSearch(given: Given): TableSearch {
     ...text(given, 'q'),
     ...text(given, 'hide'),
     ...text(given, 'compare'),
+    ...text(given, 'column'),
     ...text(given, 'action'),
     ...text(given, 'recommended'),
     ...text(given, 'target'),

@@ -36,7 +36,7 @@ const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
 }
 
 /** Tabs that scroll with the page; in the others a list fills the available height. */
-const FLOWING: readonly TableTab[] = ['overview', 'health']
+const FLOWING: readonly TableTab[] = ['overview', 'health', 'statistics']
 
 /** Changes a part of the search parameters; with `replace`, without a new entry in the history. */
 type ChangeSearch = (part: TableSearch | typeof ACTION_CLOSED, replace?: boolean) => void

@@ -6,7 +6,7 @@ export interface TabProps {
   readonly table: string
   readonly search: TableSearch
   /** Changes filters and orders in the address. */
-  readonly onSearch: (part: Pick<TableSearch, 'q' | 'sort' | 'compare'>) => void
+  readonly onSearch: (part: Pick<TableSearch, 'q' | 'sort' | 'compare' | 'column'>) => void
   /** Opens the form of an action. */
   readonly onAction: (kind: ActionKind, given?: Pick<TableSearch, 'target' | 'recommended'>) => void
 }
