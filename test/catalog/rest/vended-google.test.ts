@@ -107,6 +107,22 @@ describe('tokens that a catalog lends for Google Cloud Storage', () => {
     expect(issued).toHaveLength(2)
   })
 
+  it('are replaced by those of the same prefix', async () => {
+    server.options = {
+      lend: ({ metadata: { location } }) => ({
+        'storage-credentials': ['data', 'metadata'].map((part) => {
+          return { prefix: `${location}/${part}`, config: properties(`${location.slice('gs://'.length)}/${part}/`) }
+        }),
+      }),
+    }
+    const { io, metadata } = await (await open()).createTable(A, { schema })
+    await io.create(`${metadata.location}/data/1`, bytes)
+    await io.create(`${metadata.location}/metadata/1`, bytes)
+    for (const token of issued) store.tokens.delete(token)
+    expect(await io.read(`${metadata.location}/metadata/1`)).toEqual(bytes)
+    expect(await io.read(`${metadata.location}/data/1`)).toEqual(bytes)
+  })
+
   it.each<[string, Record<string, string>, RegExp]>([
     [
       'an address of another kind',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { googleSettings } from '../../../src/catalog/stores/google-settings.ts'
+import { toGoogleError } from '../../../src/iceberg/io/google/error.ts'
 import { GoogleFileIO } from '../../../src/iceberg/io/google/file-io.ts'
 import { FakeGcs } from '../../support/network/fake-gcs.ts'
 import type { Answer, StoreFault } from '../../support/network/store-answers.ts'
@@ -264,6 +265,18 @@ describe('a large file', () => {
     },
   )
 
+  it('sends a part once if the store keeps the part and reports a failure', async () => {
+    store.sessions.ranges.length = 0
+    failOnce('fail-after', 1)
+    await open().moveIn(await staged('staged', randomBytes(PART * 2)), at('big'))
+    expect(store.sessions.ranges).toEqual([
+      `bytes 0-${PART - 1}/*`,
+      'bytes */*',
+      `bytes ${PART}-${PART * 2 - 1}/*`,
+      `bytes */${PART * 2}`,
+    ])
+  })
+
   it.each([PART * 2, PART * 2 + 1])('of %i bytes is complete', async (size) => {
     const data = randomBytes(size)
     await open().moveIn(await staged('staged', data), at('big'))
@@ -386,6 +399,15 @@ describe('messages say what to correct, and show no secret', () => {
     const cut = await failure(open().moveIn(join(scratch, 'cut'), at('big')))
     expect(cut.message).toMatch(/does not respond/)
     expect(shown(cut)).not.toMatch(/secret/)
+  })
+
+  it('for an error that quotes the address of an upload', () => {
+    const address = 'http://store/upload/storage/v1/b/lake/o?upload_id=secret'
+    const cause = Object.assign(new Error(`refused (${address})`), { code: 'ENOTFOUND', path: address })
+    const quoted = Object.assign(new TypeError(`error sending request for url (${address})`), { path: address, cause })
+    const error = toGoogleError(quoted, { action: 'write', location: at('a') })
+    expect(error.message).toMatch(/the host of the object store is unknown; check gcs\.service\.host/)
+    expect(shown(error)).not.toMatch(/secret/)
   })
 
   it('for missing permissions and a full store', async () => {

@@ -20,6 +20,8 @@ const UNIT = 262_144
 export class GcsSessions {
   /** How many bytes of a request are kept at most. */
   keptBytes = Infinity
+  /** The `Content-Range` of each request. */
+  readonly ranges: string[] = []
   readonly #open = new Map<string, Session>()
 
   begin(): string {
@@ -39,6 +41,7 @@ export class GcsSessions {
   }
 
   answer(id: string, { method, range = '', body, store }: SessionRequest): Answer {
+    this.ranges.push(range)
     const session = this.#open.get(id)
     if (session === undefined) return { status: 410 }
     if (method === 'DELETE') {
