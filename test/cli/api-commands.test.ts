@@ -437,6 +437,15 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect([code, out], err).toEqual([0, `${String.raw`a\u001b[31m\r\nb`}\n${'1'.padStart(16)}\n`])
   })
 
+  it('statistics are those of the manifests or of a sample, and bounds of files are listed', async () => {
+    expect(await done('tables statistics demo.events')).toMatch(/^COLUMN +TYPE +VALUES +NULLS +SIZE +LOWER +UPPER/m)
+    const { code, out, err } = await run('tables statistics demo.events --profile true')
+    expect([code, out], err).toEqual([0, expect.stringMatching(/^COLUMN +TYPE +NULLS +DISTINCT +MIN +MAX +MOST/m)])
+    expect(err).toMatch(/^a sample: [\d,]+ rows of [\d,]+ \(all rows of \d+ data files?\)$/m)
+    expect((await json('tables statistics demo.events --profile true')).profile).toMatchObject({ is_complete: true })
+    expect(await done('tables file-bounds demo.events --column id --limit 1')).toMatch(/^LOWER +UPPER +ROWS +SIZE/m)
+  })
+
   it('the caller, the catalog and notebooks are shown', async () => {
     expect(await done('whoami')).toMatch(/^role +LeadDataEngineer$/m)
     const config = await json('config')

@@ -173,6 +173,53 @@ describe('GET /api/table/{table}/statistics?profile=true', () => {
     expect(byPath['id']).toMatchObject({ max: '2' })
   })
 
+  it('measures the extremes of types as the bounds show them', async () => {
+    await lab.createTable('s.extremes', [
+      ['id', 'long'],
+      ['wide', { kind: 'decimal', precision: 38, scale: 38 }],
+      ['key', 'uuid'],
+      ['clock', 'time'],
+      ['at', 'timestamp'],
+      ['day', 'date'],
+      ['bytes', { kind: 'fixed', length: 2 }],
+      ['text', 'string'],
+      ['float', 'float'],
+    ])
+    await lab.append(
+      's.extremes',
+      `SELECT * FROM (VALUES
+        ((-9223372036854775808)::BIGINT, '-0.99999999999999999999999999999999999999'::DECIMAL(38,38), '00000000-0000-0000-0000-000000000000'::UUID,
+         TIME '00:00:00', TIMESTAMP '0001-01-01 00:00:00', DATE '0001-01-01', '\\x00\\xFF'::BLOB, '', (-3.4028235e38)::FLOAT),
+        (9223372036854775807, '0.99999999999999999999999999999999999999'::DECIMAL(38,38), 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+         TIME '23:59:59.999999', TIMESTAMP '9999-12-31 23:59:59.999999', DATE '9999-12-31', '\\xFF\\x00', chr(0) || 'a', 1e-45)
+      ) t(c1, c2, c3, c4, c5, c6, c7, c8, c9)`,
+    )
+    const { byPath, body } = await profile('s.extremes')
+    expect(byPath['id']).toMatchObject({ min: '-9223372036854775808', max: '9223372036854775807' })
+    const wide = '0.99999999999999999999999999999999999999'
+    expect(byPath['wide']).toMatchObject({ min: `-${wide}`, max: wide })
+    for (const { path, lower, upper } of body.columns) {
+      if (path !== 'text' && lower !== null)
+        expect([path, byPath[path].min, byPath[path].max]).toEqual([path, lower, upper])
+    }
+    expect(byPath['text']).toMatchObject({ min: '', max: '\0a', lengths: { min: 0, max: 2 }, distinct_count: 2 })
+  })
+
+  it('counts dates and times as values that the engine takes for infinite', async () => {
+    await lab.createTable('s.infinite', [
+      ['day', 'date'],
+      ['at', 'timestamp'],
+    ])
+    await lab.append(
+      's.infinite',
+      "SELECT * FROM (VALUES ('infinity'::DATE, '-infinity'::TIMESTAMP), (DATE '2026-01-01', NULL)) t(c1, c2)",
+    )
+    const { byPath } = await profile('s.infinite')
+    expect(byPath['day']).toMatchObject({ nulls_ratio: 0, min: '2026-01-01', distinct_count: 2 })
+    expect(byPath['at']).toMatchObject({ nulls_ratio: 0.5, distinct_count: 1 })
+    expect(byPath['at'].min).toMatch(/^-290308-12-21T/)
+  })
+
   it('cuts long values and counts values apart that begin alike', async () => {
     await lab.createTable('s.long', [['text', 'string']])
     await lab.append('s.long', "SELECT repeat('😀', 5000) || i AS c1 FROM range(0, 20) t(i)")

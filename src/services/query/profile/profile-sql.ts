@@ -116,16 +116,25 @@ function wholeSql({ kind }: PrimitiveType, value: string): string {
     case 'decimal':
       return `replace(${value}::VARCHAR, '.', '')::HUGEINT`
     case 'date':
-      return `date_diff('day', DATE '1970-01-01', ${value})`
-    case 'time':
+      return orInfinity(value, { sql: `date_diff('day', DATE '1970-01-01', ${value})`, largest: INT_MAX })
     case 'timestamp':
     case 'timestamptz':
+      return orInfinity(value, { sql: `epoch_us(${value})`, largest: LONG_MAX })
+    case 'time':
       return `epoch_us(${value})`
     case 'timestamp_ns':
       return `epoch_ns(${value})`
     default:
       return value
   }
+}
+
+const INT_MAX = 2n ** 31n - 1n
+const LONG_MAX = 2n ** 63n - 1n
+
+/** Dates and timestamps at the ends of their range are infinite for the engine, which has NULL for their number. */
+function orInfinity(value: string, { sql, largest }: { readonly sql: string; readonly largest: bigint }): string {
+  return `CASE WHEN ${value} = 'infinity' THEN ${largest} WHEN ${value} = '-infinity' THEN -${largest} ELSE ${sql} END`
 }
 
 function textSql({ kind }: PrimitiveType, value: string): string {
