@@ -39,7 +39,8 @@ export async function uploadFile(store: ObjectStore, file: FileUpload): Promise<
 
 async function uploadParts(store: ObjectStore, upload: PartUpload, file: FileUpload): Promise<void> {
   const { localPath, location, size } = file
-  const partBytes = Math.max(file.partBytes, Math.ceil(size / MAX_PARTS / PART_UNIT_BYTES) * PART_UNIT_BYTES)
+  const least = Math.ceil(size / MAX_PARTS)
+  const partBytes = least <= file.partBytes ? file.partBytes : Math.ceil(least / PART_UNIT_BYTES) * PART_UNIT_BYTES
   const source = await attempt({ action: 'read', location: localPath }, open(localPath, 'r'))
   try {
     for (let offset = 0, number = 1; offset < size; offset += partBytes, number += 1) {
