@@ -57,7 +57,7 @@ interface Round {
 
 describe.skipIf(!pyicebergAvailable('rollouts while PyIceberg writes'))(
   'a deployment whose process is killed during rollouts',
-  { timeout: 180_000 + ROUNDS * 30_000 },
+  { timeout: 600_000 + ROUNDS * 30_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'rollout-kill-'))
     const home = `${folder}/home`
