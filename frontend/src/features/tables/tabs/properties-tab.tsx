@@ -1,14 +1,13 @@
-import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { Copyable } from '../../../components/text/copyable.tsx'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
-import { SearchIcon } from '../../../components/icons.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { findByName } from '../../../components/text/find-by-name.ts'
 import { properties as words } from '../../../strings/tables.ts'
 import { overviewQuery } from '../api.ts'
+import { FilterField } from './filter-field.tsx'
 import type { TabProps } from './tab-props.ts'
 
 type Property = readonly [name: string, value: string]
@@ -23,15 +22,7 @@ export function PropertiesTab({ table, search, onSearch }: TabProps) {
   if (all.length === 0) return <Empty title={words.empty} />
   return (
     <>
-      <TextInput
-        w={280}
-        maw="100%"
-        aria-label={words.filter}
-        placeholder={words.filter}
-        leftSection={<SearchIcon size={14} />}
-        value={search.q ?? ''}
-        onChange={(event) => onSearch({ q: event.currentTarget.value })}
-      />
+      <FilterField label={words.filter} search={search} onSearch={onSearch} />
       <DataTable label={words.label} list={LIST} rows={shown} rowKey={([name]) => name} columns={columns} />
     </>
   )

@@ -1,10 +1,10 @@
-import { ActionIcon, Button, Menu, TextInput } from '@mantine/core'
+import { ActionIcon, Button, Menu } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { DataTable } from '../../../components/table/data-table.tsx'
-import { ChevronDownIcon, ChevronRightIcon, MoreIcon, PlusIcon, SearchIcon } from '../../../components/icons.tsx'
+import { ChevronDownIcon, ChevronRightIcon, MoreIcon, PlusIcon } from '../../../components/icons.tsx'
 import { useRowTabIndex } from '../../../components/row-active.ts'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { formatPlural } from '../../../strings/everywhere/units.ts'
@@ -12,6 +12,7 @@ import { schema as words, table as tableWords } from '../../../strings/tables.ts
 import { schemaQuery } from '../api.ts'
 import { type SchemaRow, schemaRows, shortType, shownRows } from './schema-tree.ts'
 import classes from './schema-tab.module.css'
+import { FilterField } from './filter-field.tsx'
 import type { TabProps } from './tab-props.ts'
 
 /** Columns as a tree, with types, comments and ids; engineers add, rename and drop them. */
@@ -37,13 +38,7 @@ export function SchemaTab({ table, search, onSearch, onAction }: TabProps) {
   return (
     <>
       <div className={classes.tools}>
-        <TextInput
-          aria-label={words.filter}
-          placeholder={words.filter}
-          leftSection={<SearchIcon size={14} />}
-          value={search.q ?? ''}
-          onChange={(event) => onSearch({ q: event.currentTarget.value })}
-        />
+        <FilterField label={words.filter} search={search} onSearch={onSearch} />
         <span className={classes.dim}>
           {words.counted(formatPlural(query.data.columns.length, 'column'), query.data.schema_id)}
         </span>

@@ -1,9 +1,8 @@
-import { Button, TextInput, Title } from '@mantine/core'
+import { Button, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { SAMPLE_LIMITS } from '../../../../../../src/domain/tables/sample-limits.ts'
 import type { TableStatistics } from '../../../../api/types.ts'
-import { SearchIcon } from '../../../../components/icons.tsx'
 import { ErrorState, Loading } from '../../../../components/status/states.tsx'
 import { Notice } from '../../../../components/status/notice.tsx'
 import { DataTable } from '../../../../components/table/data-table.tsx'
@@ -11,6 +10,7 @@ import { findByName } from '../../../../components/text/find-by-name.ts'
 import { formatDuration } from '../../../../strings/everywhere/units.ts'
 import { statistics as words } from '../../../../strings/statistics.ts'
 import { profileQuery, statisticsQuery } from '../../api.ts'
+import { FilterField } from '../filter-field.tsx'
 import type { TabProps } from '../tab-props.ts'
 import { manifestColumns, sampleColumns } from './statistics-columns.tsx'
 import classes from './statistics.module.css'
@@ -50,15 +50,7 @@ export function ColumnStatisticsSection({ table, search, onSearch }: TabProps) {
         <ErrorState error={sample.error} onRetry={() => void sample.refetch()} />
       )}
       {profile && <SampleNotice profile={profile} hasChanged={profile.snapshot_id !== current} />}
-      <TextInput
-        w={280}
-        maw="100%"
-        aria-label={words.filter}
-        placeholder={words.filter}
-        leftSection={<SearchIcon size={14} />}
-        value={search.q ?? ''}
-        onChange={(event) => onSearch({ q: event.currentTarget.value })}
-      />
+      <FilterField label={words.filter} search={search} onSearch={onSearch} />
       {/* a new table, because rows on a phone have another height */}
       <DataTable
         key={profile === undefined ? 'manifests' : 'sample'}
