@@ -2,8 +2,16 @@ import { z } from 'zod'
 import { catalogConfig } from '../catalog-config.ts'
 import { nextPageToken, queryFlag } from '../common.ts'
 
-/** What a test of a catalog checks, in order. A check needs the earlier ones that `needs` names. */
-export const CONNECTION_CHECKS = {
+/** The checks of a catalog, in order. */
+export const CONNECTION_CHECK_NAMES = ['reach', 'list', 'load', 'read', 'write', 'commit', 'credentials'] as const
+
+/** The name of a check. */
+export type ConnectionCheckName = (typeof CONNECTION_CHECK_NAMES)[number]
+
+/** What each of them checks. A check needs the earlier ones that `needs` names. */
+export const CONNECTION_CHECKS: Readonly<
+  Record<ConnectionCheckName, { readonly needs: readonly ConnectionCheckName[]; readonly text: string }>
+> = {
   reach: { needs: [], text: 'The server or the database responds' },
   list: { needs: ['reach'], text: 'Namespaces and tables can be listed' },
   load: { needs: ['list'], text: 'The metadata of a table can be loaded' },
@@ -14,15 +22,9 @@ export const CONNECTION_CHECKS = {
   },
   commit: { needs: ['list'], text: 'The catalog accepts commits; no table is changed' },
   credentials: { needs: ['reach'], text: 'The credentials for data files can be obtained, and renewed if they expire' },
-} as const satisfies Readonly<Record<string, { readonly needs: readonly string[]; readonly text: string }>>
+}
 
-/** The name of a check. */
-export type ConnectionCheckName = keyof typeof CONNECTION_CHECKS
-
-/** The names of {@link CONNECTION_CHECKS}, in order. */
-export const CONNECTION_CHECK_NAMES = ['reach', 'list', 'load', 'read', 'write', 'commit', 'credentials'] as const
-
-const described = Object.entries(CONNECTION_CHECKS).map(([name, { text }]) => `\`${name}\`: ${text}`)
+const described = CONNECTION_CHECK_NAMES.map((name) => `\`${name}\`: ${CONNECTION_CHECKS[name].text}`)
 
 export const connectionCheck = z
   .object({
