@@ -108,6 +108,11 @@ describe('GET /api/table/{table}/changes', () => {
     expect(status, JSON.stringify(body)).toBe(200)
     expect(body.rows.map((row: unknown[]) => row[3])).toEqual([2])
     expect(body.read_bytes).toBe(body.planned_bytes)
+    const counted = await changes(`${range(0, 3)}&limit=1&counts=true&where=${where}`)
+    expect(counted.body).toMatchObject({ columns: body.columns, rows: body.rows })
+    const all = await changes(`${range(0, 3)}&limit=100&where=${where}`)
+    const found = Object.values(counted.body.counts as Record<string, number>).reduce((sum, kind) => sum + kind, 0)
+    expect(found).toBe(all.body.rows.length)
   })
 
   it('tells what it would read without reading it', async () => {
