@@ -1,10 +1,11 @@
 import type { FileStatus } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { AllOutcome, CommitOutcome } from './commit-outcome.ts'
-import type { CatalogNames } from './names.ts'
-import type { CommitRequest, CreateTableOptions, TableCommit } from './requests.ts'
+import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
+import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+import type { CatalogNames, CreateTableOptions } from './names.ts'
 
-export type { CommitRequest, CreateTableOptions } from './requests.ts'
+export type { CreateTableOptions } from './names.ts'
 
 /** A table as a catalog lists it, without its metadata. */
 export interface CatalogEntry {
@@ -12,6 +13,10 @@ export interface CatalogEntry {
   readonly name: string
   /** Undefined for a table of another catalog. */
   readonly identifier: TableIdentifier | undefined
+  /** For a table of another catalog in the same database: the name of that catalog, and the table there. */
+  readonly foreign?: { readonly catalogName: string; readonly identifier: TableIdentifier }
+  /** Stands for all tables of this catalog, which does not respond. */
+  readonly unknownCatalog?: string
   /** The current metadata file; undefined where only {@link load} can find it. */
   readonly metadataLocation: string | undefined
   load(): Promise<Table>
@@ -30,6 +35,11 @@ export interface Catalog {
   readonly roots?: readonly string[]
   /** Namespaces and names; absent where only another system may change them. */
   readonly names?: CatalogNames
+  /**
+   * Where this stands for several catalogs: the one of a name, undefined for the default one. Its tables have identifiers with its name.
+   * Absent where this is one catalog. Use {@link memberOf}. Throws `NO_SUCH_TABLE` when there is none.
+   */
+  member?(name: string | undefined): Catalog
   /** Resolves when the catalog responds. */
   ping(): Promise<void>
   /** Creates a namespace and its parents; does nothing if it exists. */
@@ -43,6 +53,11 @@ export interface Catalog {
    * database. Absent where that needs a request per table.
    */
   listEntries?(): Promise<readonly CatalogEntry[]>
+  /**
+   * All tables whose files must stay, and entries that stand for those of a catalog that does not respond. Absent where these are
+   * the tables that `listEntries` or `listTables` return, which fail when they do not know.
+   */
+  listNeeded?(): Promise<readonly CatalogEntry[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
   /**
    * The current metadata location only, a cheap way to check whether a table has changed; absent where that needs a load.
@@ -80,4 +95,45 @@ export interface Catalog {
    */
   commitAll?(commits: readonly TableCommit[]): Promise<AllOutcome>
   close(): Promise<void>
+}
+
+export interface CommitRequest {
+  readonly requirements: readonly TableRequirement[]
+  readonly updates: readonly TableUpdate[]
+  /**
+   * Called before the commit is sent, so that after a crash the table shows whether it happened, and its files can be
+   * cleaned up. Where the file is the pointer (hadoop), another commit may get its name: look for the snapshot.
+   */
+  readonly onStaged?: (staged: StagedCommit) => Promise<void>
+  /**
+   * Called right before the commit takes effect, after every file of the commit is written; throws to refuse the commit.
+   * A slow store may take longer for the files than a lock is valid.
+   */
+  readonly confirm?: () => Promise<void>
+  /**
+   * Commits a new metadata file although the updates change nothing. A commit that began on an earlier metadata file
+   * then fails for ever. `UNSUPPORTED` where a server applies commits: the server would apply the earlier commit too.
+   */
+  readonly isFence?: boolean
+  /**
+   * Called before anything is written, with the table that the commit is based on (undefined: it is created) and the
+   * result; throws to refuse the commit. Behind a REST server, another commit may come in between.
+   */
+  readonly check?: (base: Table | undefined, next: Table) => Promise<void>
+  /** The catalogs with tables that may need a metadata file that the commit deletes; default: the one with the table. */
+  readonly neighbours?: Catalog
+}
+
+/** A commit to one of several tables. */
+export interface TableCommit {
+  readonly identifier: TableIdentifier
+  readonly request: CommitRequest
+}
+
+/**
+ * The catalog of a table: its locations, name and namespaces are not those of the default one. Throws `NO_SUCH_TABLE` when there
+ * is no such catalog, `IO_FAILED` while it could not be opened.
+ */
+export function memberOf(catalog: Catalog, { catalog: name }: { readonly catalog?: string | undefined }): Catalog {
+  return catalog.member === undefined ? catalog : catalog.member(name)
 }

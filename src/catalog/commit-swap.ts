@@ -79,7 +79,7 @@ export async function commitBySwap(
   if (outcome.kind === 'refused') await deleteQuietly(pointer.io, [next.metadataLocation])
   if (outcome.kind === 'committed') {
     keepWritten(pointer, staged)
-    await trimMetadata(base, next, pointer.catalog)
+    await trimMetadata(base, next, request.neighbours ?? pointer.catalog)
   }
   return outcome
 }

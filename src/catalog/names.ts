@@ -1,6 +1,19 @@
+import type { PartitionSpec } from '../iceberg/partitioning/partitioning.ts'
+import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
+import type { Schema } from '../iceberg/schema/schema.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../iceberg/metadata/table.ts'
-import type { CreateTableOptions } from './requests.ts'
+
+export interface CreateTableOptions {
+  readonly schema: Schema
+  readonly partitionSpec?: PartitionSpec
+  readonly sortOrder?: SortOrder
+  /** Default: `<warehouse>/<namespace levels>/<name>`. */
+  readonly location?: string
+  readonly properties?: Readonly<Record<string, string>>
+  /** Default 2. */
+  readonly formatVersion?: 1 | 2 | 3
+}
 
 /** Properties of a namespace. */
 export type NamespaceProperties = Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { newMetadataFileLocation } from '../iceberg/metadata/locations.ts'
 import { createTableMetadata } from '../iceberg/metadata/builder.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
-import type { CreateTableOptions } from './requests.ts'
+import type { CreateTableOptions } from './names.ts'
 import { deleteQuietly, metadataFileBytes, metadataFileSuffix, nextMetastoreFileName } from './metadata-file.ts'
 
 /** A table whose files exist but that is not in a catalog yet. */

@@ -118,8 +118,8 @@ async function sqlDialect(uri: string | null, property: ReadProperty, deps: Open
   return deps.openPostgres(parsePostgresUri(uri, { password: property('password'), clients: property('clients') }))
 }
 
-/** The table folders in the settings; a REST catalog may use a name for its warehouse, or an unsupported store. */
-function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
+/** The location of a catalog's tables that its settings name; empty where a REST catalog has a name for its warehouse, or an unsupported store. */
+export function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
   return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isStoreLocation(warehouse) ? [warehouse] : []
 }
 

@@ -4,21 +4,45 @@ import type { TableIdentifier } from '../iceberg/metadata/table.ts'
 /** The column width of the JDBC catalog's tables, for the whole dotted namespace and for a table name. */
 const MAX_LENGTH = 255
 
+/** The form of a catalog's name in the name of a table. */
+export const CATALOG_NAME: RegExp = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
+
 /**
- * A table name as users write it: namespace levels and name joined by dots.
+ * A table name as users write it: `[catalog ":"] namespace "." table`, with any number of namespace levels. Without a catalog it is the
+ * default one; there a name that has a colon itself begins with another one, so that each table has one name.
  * Throws `INVALID_ARGUMENT` for names that cannot be a table's; see {@link checkName}.
  */
 export function parseIdentifier(text: string): TableIdentifier {
-  const levels = text.split('.')
+  const { catalog, rest } = splitCatalog(text)
+  const levels = rest.split('.')
   const name = levels.pop() ?? ''
-  const identifier = { namespace: levels, name }
+  const identifier = { ...(catalog === undefined ? {} : { catalog }), namespace: levels, name }
   checkIdentifier(identifier)
   return identifier
+}
+
+/** The catalog that a table name begins with, undefined for the default one, and the rest. `INVALID_ARGUMENT` as {@link parseIdentifier}. */
+export function splitCatalog(text: string): { readonly catalog: string | undefined; readonly rest: string } {
+  const colon = text.indexOf(':')
+  if (colon < 0) return { catalog: undefined, rest: text }
+  const [catalog, rest] = [text.slice(0, colon), text.slice(colon + 1)]
+  if (catalog === '') {
+    if (rest.includes(':')) return { catalog: undefined, rest }
+    throw invalid(JSON.stringify(text.slice(0, 80)), 'begins with a colon that it does not need')
+  }
+  if (CATALOG_NAME.test(catalog)) return { catalog, rest }
+  const why = 'is not the name of a catalog; for a name with a colon in the default catalog, begin with a colon'
+  throw invalid(JSON.stringify(catalog.slice(0, 80)), why)
 }
 
 /** Namespace levels joined by dots, as users and the JDBC catalog write them. */
 export function formatNamespace(namespace: readonly string[]): string {
   return namespace.join('.')
+}
+
+/** The namespace of a table as users write it, with its catalog unless that is the default one. */
+export function namespaceOf({ catalog, namespace }: Pick<TableIdentifier, 'catalog' | 'namespace'>): string {
+  return withCatalog(catalog, formatNamespace(namespace))
 }
 
 /** Levels of a dotted namespace; none for empty text. */
@@ -37,8 +61,13 @@ export function withParents(names: Iterable<string>): readonly (readonly string[
 }
 
 /** The inverse of {@link parseIdentifier}. */
-export function formatIdentifier(identifier: TableIdentifier): string {
-  return formatNamespace([...identifier.namespace, identifier.name])
+export function formatIdentifier({ catalog, namespace, name }: TableIdentifier): string {
+  return withCatalog(catalog, formatNamespace([...namespace, name]))
+}
+
+function withCatalog(catalog: string | undefined, text: string): string {
+  if (catalog !== undefined) return `${catalog}:${text}`
+  return text.includes(':') ? `:${text}` : text
 }
 
 /**

@@ -8,6 +8,11 @@ describe('table identifiers', () => {
     ['a.b.c', { namespace: ['a', 'b'], name: 'c' }],
     ['events', { namespace: [], name: 'events' }],
     ['db.tábla 1', { namespace: ['db'], name: 'tábla 1' }],
+    ['lake:db.events', { catalog: 'lake', namespace: ['db'], name: 'events' }],
+    ['lake:db.a:b', { catalog: 'lake', namespace: ['db'], name: 'a:b' }],
+    [':db.a:b', { namespace: ['db'], name: 'a:b' }],
+    [':a:b.c', { namespace: ['a:b'], name: 'c' }],
+    ['::a.b', { namespace: [':a'], name: 'b' }],
   ])('%s', (text, identifier) => {
     expect(parseIdentifier(text)).toEqual(identifier)
     expect(formatIdentifier(identifier)).toBe(text)
@@ -28,6 +33,13 @@ describe('table identifiers', () => {
     'a.\ud83d',
     '\udc00.b',
     `a.${'x'.repeat(256)}`,
+    ':db.events',
+    ':',
+    'lake:',
+    'lake:a.',
+    'a lake:db.events',
+    'a.b:c',
+    `${'x'.repeat(64)}:a.b`,
   ])('refuses %j', (text) => {
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })

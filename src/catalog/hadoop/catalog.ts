@@ -150,7 +150,8 @@ class HadoopCatalog implements CheckableCatalog {
     }
     if ('kind' in staged) return staged
     const outcome = (await refuseUnconfirmed(identifier, request)) ?? (await createVersion(this.#io, staged))
-    if (outcome.kind === 'committed') await trimMetadata(staged.base, staged.next) // a table is its folder here: no other table has metadata in it
+    // a table is its folder here: no other table of this catalog has metadata in it
+    if (outcome.kind === 'committed') await trimMetadata(staged.base, staged.next, request.neighbours)
     return outcome
   }
 

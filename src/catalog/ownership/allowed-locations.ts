@@ -1,3 +1,4 @@
+import { memberOf } from '../catalog.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { isInside, placeOf, textualPlace } from '../../iceberg/io/place.ts'
@@ -13,7 +14,7 @@ import type { Catalog } from '../catalog.ts'
 export async function requireAllowedLocations(catalog: Catalog, base: Table | undefined, next: Table): Promise<void> {
   const known = new Set(base === undefined ? [] : namedLocations(base))
   await requireInRoots(
-    catalog,
+    memberOf(catalog, next.identifier),
     next.io,
     namedLocations(next).filter((location) => !known.has(location)),
   )
@@ -44,7 +45,8 @@ export async function requireNoLinkOut(catalog: WithRoots, io: FileIO, locations
 
 type WithRoots = Pick<Catalog, 'roots' | 'warehouse'>
 
-function rootsOf(catalog: WithRoots): readonly string[] {
+/** The locations that may contain a catalog's tables. */
+export function rootsOf(catalog: WithRoots): readonly string[] {
   return catalog.roots ?? [catalog.warehouse]
 }
 

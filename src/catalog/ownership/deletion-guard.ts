@@ -1,3 +1,6 @@
+import { mayOverlap } from './registration-guard.ts'
+import { rootsOf } from './allowed-locations.ts'
+import { memberOf } from '../catalog.ts'
 import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
@@ -86,7 +89,7 @@ async function judgeByFolders(catalog: Catalog, table: Table, request: DeletionR
   const places = new FilePlaces(table.io)
   const inTable: Bounds = { folders: own.folders, otherwise: 'outside_table' }
   for (const location of files) judge.add(location, await places.of(location), inTable)
-  const roots = await Promise.all((catalog.roots ?? [catalog.warehouse]).map((root) => placeOf(table.io, root)))
+  const roots = await Promise.all(rootsOf(memberOf(catalog, table.identifier)).map((root) => placeOf(table.io, root)))
   const allowed: Bounds = { folders: roots, otherwise: 'outside_allowed_locations' }
   for (const location of foreignFiles) judge.add(location, await places.of(location), allowed)
   return judge
@@ -107,9 +110,11 @@ export async function requireOwnFolders(catalog: Catalog, table: Table, action: 
     const overlap = overlapOf(own, footprint)
     if (overlap === 'same-table') throw sameTable(table, entry, action)
     if (overlap === undefined) continue
+    const refused = `Cannot ${action} of ${formatIdentifier(table.identifier)}`
+    if (entry.unknownCatalog !== undefined) throw mayOverlap(refused, entry.unknownCatalog)
     const unread = problem === undefined ? '' : ` The metadata of ${entry.name} cannot be read: ${problem}`
     const message =
-      `Cannot ${action} of ${formatIdentifier(table.identifier)}: table ${entry.name} keeps files in the same folders. ` +
+      `${refused}: table ${entry.name} keeps files in the same folders. ` +
       `Use separate folders for each table, or remove ${entry.name} from the catalog.${unread}`
     throw new IcebergError('TABLES_OVERLAP', message)
   }

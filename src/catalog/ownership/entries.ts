@@ -9,16 +9,32 @@ const CONCURRENT_LOOKS = 8
 /** All tables of a catalog but one, each with its current metadata file if known without loading the table. */
 export async function otherEntries(catalog: Catalog, than: TableIdentifier): Promise<readonly CatalogEntry[]> {
   const own = formatIdentifier(than)
-  const isOther = (identifier: TableIdentifier | undefined): boolean =>
-    identifier === undefined || formatIdentifier(identifier) !== own
-  if (catalog.listEntries !== undefined) {
-    return (await catalog.listEntries()).filter(({ identifier }) => isOther(identifier))
-  }
-  const others = (await catalog.listTables()).filter(isOther)
-  return mapBounded(others, CONCURRENT_LOOKS, async (identifier) => ({
+  return allEntries(catalog, (identifier) => identifier === undefined || formatIdentifier(identifier) !== own)
+}
+
+/** The tables of a catalog, each with its current metadata file if known without loading the table. */
+export async function allEntries(
+  catalog: Catalog,
+  isWanted: (identifier: TableIdentifier | undefined) => boolean = () => true,
+): Promise<readonly CatalogEntry[]> {
+  const listed = await (catalog.listNeeded ?? catalog.listEntries)?.call(catalog)
+  if (listed !== undefined) return listed.filter(({ identifier }) => isWanted(identifier))
+  const wanted = (await catalog.listTables()).filter(isWanted)
+  return mapBounded(wanted, CONCURRENT_LOOKS, async (identifier) => ({
     name: formatIdentifier(identifier),
     identifier,
     metadataLocation: await locate(catalog, identifier),
+    load: () => catalog.loadTable(identifier),
+  }))
+}
+
+/** The tables of a catalog, with their metadata files where the list has them. */
+export async function listedEntries(catalog: Catalog): Promise<readonly CatalogEntry[]> {
+  if (catalog.listEntries !== undefined) return catalog.listEntries()
+  return (await catalog.listTables()).map((identifier) => ({
+    name: formatIdentifier(identifier),
+    identifier,
+    metadataLocation: undefined,
     load: () => catalog.loadTable(identifier),
   }))
 }

@@ -26,10 +26,19 @@ function refusal(table: Table, { entry, problem }: Neighbour, overlap: 'same-tab
       `the other still needs: use ${entry.name}, or remove that name from the catalog (without its files) first.`
     return new IcebergError('TABLE_EXISTS', message)
   }
+  if (entry.unknownCatalog !== undefined) return mayOverlap(`${name} cannot be added`, entry.unknownCatalog)
   const unread = problem === undefined ? '' : ` The metadata of ${entry.name} cannot be read: ${problem}`
   const message =
     `${name} cannot be added: table ${entry.name} keeps files in the same folders, and maintenance of one would delete ` +
     `files of the other. Use separate folders for each table, or remove ${entry.name} from the catalog first.${unread}`
+  return new IcebergError('TABLES_OVERLAP', message)
+}
+
+/** The refusal of what needs to know the tables of a catalog that does not respond. */
+export function mayOverlap(refused: string, catalog: string): IcebergError {
+  const message =
+    `${refused}: the catalog ${catalog} does not respond, and its tables may keep files in the same folders. ` +
+    'Try again when it responds, or remove the catalog.'
   return new IcebergError('TABLES_OVERLAP', message)
 }
 

@@ -17,7 +17,7 @@ import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
 import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
-import type { TableCommit } from '../requests.ts'
+import type { TableCommit } from '../catalog.ts'
 import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'
 import { requireNoLinkOut } from '../ownership/allowed-locations.ts'
 import { folderOfNamespace, type NamespaceFolders, requireFreeFolder } from '../ownership/namespace-folders.ts'
@@ -398,6 +398,7 @@ class SqlCatalogImpl implements SqlCatalog {
     return {
       name: own ? name : `${name} of the catalog "${row.catalog_name}"`,
       identifier: own ? identifier : undefined,
+      ...(own ? {} : { foreign: { catalogName: row.catalog_name, identifier } }),
       metadataLocation,
       load: () => loadTableAt(this.#io, identifier, metadataLocation),
     }

@@ -21,7 +21,7 @@ import {
 } from '../commit-swap.ts'
 import { deleteQuietly } from '../metadata-file.ts'
 import { trimMetadata } from '../ownership/metadata-trimming.ts'
-import type { CommitRequest, TableCommit } from '../requests.ts'
+import type { CommitRequest, TableCommit } from '../catalog.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 
 type Pointer = TablePointer & Required<Pick<TablePointer, 'swapAll'>>
@@ -68,9 +68,10 @@ async function tryCommitAll(pointer: Pointer, commits: readonly TableCommit[]): 
   const outcome = (await refuseUnconfirmedAll(commits)) ?? (await swapAll(pointer, results, staged()))
   if (outcome.kind === 'refused' || outcome.kind === 'moved') await discard()
   if (outcome.kind !== 'swapped') return outcome
-  for (const one of staged()) {
+  for (const [at, one] of results.entries()) {
+    if ('kind' in one) continue
     keepWritten(pointer, one)
-    await trimMetadata(one.base, one.next, pointer.catalog)
+    await trimMetadata(one.base, one.next, commits[at]?.request.neighbours ?? pointer.catalog)
   }
   return { kind: 'committed', tables: results.map((one) => ('kind' in one ? one.table : one.next)) }
 }

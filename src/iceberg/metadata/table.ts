@@ -1,8 +1,10 @@
 import type { FileIO } from '../io/file-io.ts'
 import type { TableMetadata } from './metadata.ts'
 
-/** Namespace levels and name of a table. */
+/** Namespace levels and name of a table, and its catalog. */
 export interface TableIdentifier {
+  /** The name of its catalog; absent for the default catalog. */
+  readonly catalog?: string
   readonly namespace: readonly string[]
   readonly name: string
 }

@@ -1,3 +1,4 @@
+import { memberOf } from '../../catalog/catalog.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { hasOtherFolders, requireAllowedLocations } from '../../catalog/ownership/allowed-locations.ts'
 import { namespaceFolders, requireOwnNamespace } from '../../catalog/ownership/namespace-folders.ts'
@@ -51,7 +52,7 @@ export async function checkForeignCommit(deps: ForeignCommitDeps, commit: Foreig
   await requireAllowedLocations(catalog, base, next)
   await checkBatches(guard, commit)
   if (changesRows(base, next)) await requireMayWrite({ ...deps, catalog, identifier: next.identifier, caller })
-  const folders = namespaceFolders(catalog)
+  const folders = namespaceFolders(memberOf(catalog, next.identifier))
   const isElsewhere = base === undefined || hasOtherFolders(base, next)
   if (isElsewhere && folders !== undefined) await requireOwnNamespace(folders, base, next)
   if (base === undefined) return

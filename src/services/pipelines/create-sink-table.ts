@@ -1,3 +1,4 @@
+import { memberOf } from '../../catalog/catalog.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
@@ -54,7 +55,7 @@ export async function createSinkTable(
   const identifier = parseIdentifier(table)
   const entry = { ...context, action: 'table.create', objectType: 'table', objectId: table } as const
   await inTransaction((tx) => audit.record(tx, { ...entry, outcome: 'begun' }))
-  await catalog.createNamespace(identifier.namespace)
+  await memberOf(catalog, identifier).createNamespace(identifier.namespace)
   await catalog.createTable(identifier, {
     schema,
     ...layout,

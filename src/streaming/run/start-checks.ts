@@ -1,5 +1,6 @@
+import { memberOf } from '../../catalog/catalog.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import type { CreateTableOptions } from '../../catalog/requests.ts'
+import type { CreateTableOptions } from '../../catalog/names.ts'
 import { isTableMissing } from '../../catalog/load-if-present.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -372,7 +373,7 @@ export interface NewSink {
 export async function createSink(catalog: Catalog, source: Table, { sink, query }: NewSink): Promise<void> {
   const { metadata } = source
   const schema = sinkSchema(source, query)
-  await catalog.createNamespace(sink.namespace)
+  await memberOf(catalog, sink).createNamespace(sink.namespace)
   try {
     await catalog.createTable(sink, {
       schema,

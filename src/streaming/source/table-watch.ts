@@ -1,3 +1,4 @@
+import { memberOf } from '../../catalog/catalog.ts'
 import { LRUCache } from 'lru-cache'
 
 import type { Catalog } from '../../catalog/catalog.ts'
@@ -32,8 +33,11 @@ interface Known {
 }
 
 /** The file at a location that another file may get later; undefined for other locations. */
-async function reusableFile(catalog: Catalog, location: string): Promise<FileStatus | undefined> {
-  return isNamedOnce(location) ? undefined : catalog.statMetadataFile?.(location)
+async function reusableFile(
+  catalog: Catalog,
+  { identifier, location }: { readonly identifier: TableIdentifier; readonly location: string },
+): Promise<FileStatus | undefined> {
+  return isNamedOnce(location) ? undefined : memberOf(catalog, identifier).statMetadataFile?.(location)
 }
 
 function isCurrent(known: Known, { catalog, location, file }: Pick<Known, 'catalog' | 'location' | 'file'>): boolean {
@@ -71,7 +75,7 @@ export function createTableWatch(catalog: () => Catalog, clockMs = () => perform
       const trusted = before?.catalog === from && now - before.foundAt < TRUST_MS ? before : undefined
       const location = await from.locateTable(identifier, trusted?.location)
       const foundAt = trusted?.foundAt ?? now
-      const file = await reusableFile(from, location)
+      const file = await reusableFile(from, { identifier, location })
       const cached = known.get(name)
       if (cached !== undefined && isCurrent(cached, { catalog: from, location, file })) {
         if (trusted === undefined) known.set(name, { ...cached, foundAt })

@@ -169,6 +169,6 @@ function streamOf(spec: PipelineSpec, { query, sink, sparkCatalog }: Streamed): 
 }
 
 /** The parts of a table's name in Spark. */
-export function inSpark(catalog: string, { namespace, name }: TableIdentifier): readonly string[] {
+export function inSpark(main: string, { catalog = main, namespace, name }: TableIdentifier): readonly string[] {
   return [catalog, ...namespace, name]
 }
