@@ -107,6 +107,7 @@ export interface ContextOptions {
     readonly agentLimits?: Partial<RunLimits>
     readonly queryLimits?: Partial<QueryLimits>
     readonly catalogCloseAfterMs?: number
+    readonly catalogRetryMs?: number
     readonly connectionTestLimits?: TestLimits
   }
 }

@@ -9,6 +9,7 @@ import { type CatalogService, createCatalogService } from '../services/catalogs/
 import { type ConnectionTests, createConnectionTests } from '../services/catalogs/connection-test/connection-tests.ts'
 import type { TestLimits } from '../services/catalogs/connection-test/run-checks.ts'
 import { createCatalogSettingsStore } from '../services/catalogs/catalog-settings-store.ts'
+import { createOtherCatalogsStore } from '../services/catalogs/other-catalogs-store.ts'
 import { admitNewSettings } from '../services/catalogs/new-settings.ts'
 import type { Logger } from '../services/logger.ts'
 import { openPostgres } from '../storage/dialects/open-postgres.ts'
@@ -31,7 +32,13 @@ export interface CatalogParts {
   /** Wraps each catalog that is opened. */
   readonly observe: (catalog: Catalog) => Catalog
   /** Replaces settings in tests. */
-  readonly overrides?: { readonly catalogCloseAfterMs?: number; readonly connectionTestLimits?: TestLimits } | undefined
+  readonly overrides?:
+    | {
+        readonly catalogCloseAfterMs?: number
+        readonly catalogRetryMs?: number
+        readonly connectionTestLimits?: TestLimits
+      }
+    | undefined
 }
 
 /** The configured catalog, and tests of connections. */
@@ -46,10 +53,14 @@ export async function openCatalogService(parts: CatalogParts): Promise<OpenedCat
   const { db, inTransaction, audit, events } = parts.state
   const readSecret = secretReader(env, config.configEnvAllow)
   const depsFor = openingDeps(parts, readSecret)
+  const storeDeps = { settings: createSettingsStore(db), inTransaction, audit, events, now }
   const catalog = createCatalogService({
     closeAfterMs: overrides?.catalogCloseAfterMs,
+    retryMs: overrides?.catalogRetryMs,
     onCloseError: (error) => log.warn('a replaced catalog could not be closed', { error }),
-    store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
+    onUnreachable: (name, error) => log.warn('a catalog does not respond', { catalog: name, error }),
+    store: createCatalogSettingsStore(storeDeps),
+    otherStore: createOtherCatalogsStore(storeDeps),
     initial: {
       catalogType: 'sql',
       warehouse: home.warehouse,

@@ -468,6 +468,28 @@ describe('commands of the API', { timeout: 180_000 }, () => {
     expect(failed.out).toMatch(/^reach +failed +uri is in a folder that does not exist/m)
   })
 
+  it('catalogs are added, changed and removed, and their tables have a prefix', async () => {
+    const lake = {
+      catalog_type: 'sql',
+      catalog_name: 'lake',
+      warehouse: join(folder, 'lake'),
+      uri: `sqlite:///${join(folder, 'lake.db')}`,
+    }
+    await file('lake.json', { ...lake, create: true })
+    expect((await json('catalogs add lake.json')).catalog.name).toBe('lake')
+    await file('changed.json', { ...lake, extra_props: { note: 'x' } })
+    expect((await json('catalogs set lake changed.json')).catalog.settings.extra_props).toEqual({ note: '***' })
+    expect(await done('catalogs')).toMatch(/^lake +no +yes +sql /m)
+    expect((await json('catalogs show lake')).catalog.is_default).toBe(false)
+    expect((await run('tables --catalog lake')).out).not.toContain('demo.events')
+    expect((await run('tables show lake:s.none')).err).toMatch(
+      /^lockhouse: NO_SUCH_TABLE: Table lake:s\.none does not exist/,
+    )
+    expect((await run('catalogs remove lake')).code).toBe(2)
+    expect((await json('catalogs remove lake --yes')).catalog.name).toBe('lake')
+    expect((await run('catalogs show lake')).err).toMatch(/^lockhouse: NOT_FOUND: /)
+  })
+
   it('a table that exists in storage is registered', async () => {
     const { body } = await service.get('/api/table/demo.events')
     const refused = await run(`tables register demo.again ${body.metadata_location}`)

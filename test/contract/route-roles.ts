@@ -41,6 +41,10 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'put /api/config': 'LeadDataEngineer',
   'post /api/config/test': 'LeadDataEngineer',
   'get /api/catalogs': 'Auditor',
+  'get /api/catalogs/{catalog_name}': 'Auditor',
+  'post /api/catalogs': 'LeadDataEngineer',
+  'put /api/catalogs/{catalog_name}': 'LeadDataEngineer',
+  'delete /api/catalogs/{catalog_name}': 'LeadDataEngineer',
   'post /api/catalogs/{catalog_name}/test': 'LeadDataEngineer',
 
   'get /api/tables': 'Auditor',

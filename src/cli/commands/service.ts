@@ -37,6 +37,24 @@ export const serviceCommands: Readonly<Record<string, Command>> = {
     none: 'no catalog is configured',
     examples: ['lockhouse catalogs'],
   }),
+  'catalogs show': callCommand('getCatalog', { inside: 'catalog', examples: ['lockhouse catalogs show lake'] }),
+  'catalogs add': callCommand('addCatalog', {
+    summary: 'add the catalog of a file with its JSON beside the default one',
+    file: 'required',
+    inside: 'catalog',
+    examples: ['lockhouse catalogs add lake.json'],
+  }),
+  'catalogs set': callCommand('changeCatalog', {
+    summary: 'change a catalog beside the default one to that of a file with its JSON',
+    file: 'required',
+    inside: 'catalog',
+    examples: ['lockhouse catalogs set lake lake.json'],
+  }),
+  'catalogs remove': callCommand('removeCatalog', {
+    confirm: 'Remove the catalog {}? Its tables stay as they are.',
+    inside: 'catalog',
+    examples: ['lockhouse catalogs remove lake --yes'],
+  }),
   'catalogs test': callCommand('testCatalog', {
     tables: TEST_TABLES,
     fails: testFailed,

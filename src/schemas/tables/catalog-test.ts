@@ -67,6 +67,9 @@ export const catalogList = z
   .object({ success: z.literal(true), catalogs: z.array(catalogEntry), next_page_token: nextPageToken })
   .meta({ id: 'CatalogList' })
 
+/** Answer of requests about one catalog. */
+export const catalogAnswer = z.object({ success: z.literal(true), catalog: catalogEntry }).meta({ id: 'CatalogAnswer' })
+
 export type ConnectionCheck = z.infer<typeof connectionCheck>
 export type ConnectionTest = z.infer<typeof connectionTest>
 export type CatalogEntry = z.infer<typeof catalogEntry>

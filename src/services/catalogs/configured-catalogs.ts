@@ -6,24 +6,45 @@ import { type PageQuery, pageOfList } from '../paging/paging.ts'
 import type { CatalogService } from './catalog-service.ts'
 import { describeSettings } from './shown-settings.ts'
 
-type Configured = Pick<CatalogService, 'settings' | 'problem'>
+type Configured = Pick<CatalogService, 'settings' | 'problem' | 'others' | 'version'>
 
 /** A page of the configured catalogs without their secrets, the default first. */
 export function listCatalogs(catalog: Configured, page: PageQuery): Wire<typeof catalogList> {
-  const settings = catalog.settings()
-  const configured = settings === undefined ? [] : [entryOf(settings, catalog)]
-  const { items, next_page_token } = pageOfList(configured, page, 'catalogs')
+  const { items, next_page_token } = pageOfList(entriesOf(catalog), page, 'catalogs')
   return { success: true, catalogs: items, next_page_token }
 }
 
-function entryOf(settings: CatalogSettings, { problem }: Configured): CatalogEntry {
-  const isOpen = problem() === undefined
-  return { name: settings.catalogName, is_default: true, is_open: isOpen, settings: describeSettings(settings) }
+/** A configured catalog as the list shows it, and its revision. Throws `NOT_FOUND`. */
+export function describeCatalog(catalog: Configured, name: string) {
+  const entry = entriesOf(catalog).find((one) => one.name === name)
+  if (entry === undefined) throw noCatalog(name)
+  const other = catalog.others().find(({ settings }) => settings.catalogName === name)
+  return { entry, revision: entry.is_default ? catalog.version() : (other?.revision ?? 0) }
+}
+
+function entriesOf(catalog: Configured): readonly CatalogEntry[] {
+  const settings = catalog.settings()
+  const own = settings === undefined ? [] : [entryOf(settings, { isDefault: true, problem: catalog.problem() })]
+  const others = catalog.others().map((one) => entryOf(one.settings, { isDefault: false, problem: one.problem }))
+  return [...own, ...others]
+}
+
+function entryOf(
+  settings: CatalogSettings,
+  { isDefault, problem }: { readonly isDefault: boolean; readonly problem: unknown },
+): CatalogEntry {
+  const isOpen = problem === undefined
+  return { name: settings.catalogName, is_default: isDefault, is_open: isOpen, settings: describeSettings(settings) }
 }
 
 /** The settings of a configured catalog, with secrets. Throws `NOT_FOUND`. */
-export function findSettings(catalog: Pick<Configured, 'settings'>, name: string): CatalogSettings {
-  const settings = catalog.settings()
-  if (settings?.catalogName === name) return settings
-  throw new DomainError('NOT_FOUND', `there is no catalog ${JSON.stringify(name)}`)
+export function findSettings(catalog: Pick<Configured, 'settings' | 'others'>, name: string): CatalogSettings {
+  const all = [catalog.settings(), ...catalog.others().map(({ settings }) => settings)]
+  const found = all.find((settings) => settings?.catalogName === name)
+  if (found !== undefined) return found
+  throw noCatalog(name)
+}
+
+function noCatalog(name: string): DomainError {
+  return new DomainError('NOT_FOUND', `there is no catalog ${JSON.stringify(name)}`)
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catalog-config.ts'
 import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import type { CatalogService, ConfigureOptions } from '../catalogs/catalog-service.ts'
@@ -25,14 +26,40 @@ export async function switchCatalog(
   request: SetCatalogConfigRequest,
   options: ConfigureOptions,
 ): Promise<{ readonly config: CatalogConfig; readonly affected: readonly AffectedPipeline[] }> {
-  const running = (await pipelines.describeAll(options.context.caller)).filter(
-    ({ state }) => state !== 'stopped' && state !== 'failed',
-  )
+  const running = await runningPipelines(pipelines, options)
   const names = [...new Set(running.flatMap(tablesOf))]
   const before = catalog.problem() === undefined ? await identities(catalog, names) : new Map<string, string>()
   const config = await catalog.configure(request, options)
   const after = names.length === 0 ? before : await identities(catalog, names)
   return { config, affected: running.flatMap((pipeline) => affectedBy(pipeline, before, after)) }
+}
+
+/**
+ * Removes a catalog beside the default one. Throws `CONFLICT` while pipelines that are not stopped read or write its tables; other errors
+ * as {@link CatalogService.remove}.
+ */
+export async function removeCatalog(
+  { catalog, pipelines }: Pick<SwitchDeps, 'catalog' | 'pipelines'>,
+  name: string,
+  options: ConfigureOptions,
+): Promise<void> {
+  const running = await runningPipelines(pipelines, options)
+  const users = running.filter((pipeline) =>
+    tablesOf(pipeline).some((table) => parseIdentifier(table).catalog === name),
+  )
+  if (users.length > 0) {
+    const message = `stop the pipelines first that use tables of ${name}: ${users.map(({ id }) => id).join(', ')}`
+    throw new DomainError('CONFLICT', message)
+  }
+  await catalog.remove(name, options)
+}
+
+async function runningPipelines(
+  pipelines: SwitchDeps['pipelines'],
+  { context }: ConfigureOptions,
+): Promise<readonly PipelineView[]> {
+  const all = await pipelines.describeAll(context.caller)
+  return all.filter(({ state }) => state !== 'stopped' && state !== 'failed')
 }
 
 function tablesOf({ sink_table: sink, source_tables: sources }: PipelineView): readonly string[] {

@@ -29,6 +29,8 @@ async function configured(settings: CatalogSettings) {
   let revision = 1
   const service = createCatalogService({
     onCloseError: (error) => expect.fail(String(error)),
+    onUnreachable: (name) => expect.fail(`${name} does not respond`),
+    otherStore: { load: async () => ({ catalogs: [], revision: 0 }), save: async (next) => next },
     initial: settings,
     store: { load: async () => ({ settings, revision }), save: async () => (revision += 1) },
     openCatalog: async ({ catalogName: name, warehouse, uri }) => {

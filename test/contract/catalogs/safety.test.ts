@@ -67,6 +67,8 @@ describe('stored secrets', () => {
     let revision = 1
     const catalogs = createCatalogService({
       onCloseError: (error) => expect.fail(String(error)),
+      onUnreachable: (name) => expect.fail(`${name} does not respond`),
+      otherStore: { load: async () => ({ catalogs: [], revision: 0 }), save: async (next) => next },
       initial: settings,
       store: { load: async () => ({ settings, revision }), save: async () => (revision += 1) },
       openCatalog: async (next) => {

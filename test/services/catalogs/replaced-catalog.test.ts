@@ -1,3 +1,4 @@
+import { memberOf } from '../../../src/catalog/catalog.ts'
 import { mkdirSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engines/engine.ts'
@@ -18,7 +19,7 @@ async function open(overrides: Parameters<typeof openLab>[0] = {}): Promise<Stre
 
 /** Configures another SQL catalog, and returns whether the previous one is closed. */
 async function configureNext(lab: StreamLab, name: string): Promise<() => boolean> {
-  const before = lab.catalog()
+  const before = memberOf(lab.catalog(), {})
   const close = before.close.bind(before)
   let closes = 0
   before.close = async () => {

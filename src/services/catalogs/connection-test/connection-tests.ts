@@ -18,7 +18,7 @@ import { runChecks, TEST_LIMITS, type TestLimits } from './run-checks.ts'
 import { readValues, redactor } from './secret-texts.ts'
 
 export interface ConnectionTestsDeps {
-  readonly catalog: Pick<CatalogService, 'settings'>
+  readonly catalog: Pick<CatalogService, 'settings' | 'others'>
   /** Opens a catalog for a test, which creates nothing. `isNew`: settings that are not stored, which must fulfil more. */
   readonly openToCheck: (
     settings: CatalogSettings,
