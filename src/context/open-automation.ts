@@ -65,7 +65,7 @@ export function openAutomation({ times, ...parts }: AutomationParts) {
   }
   const scheduler = createPolicyScheduler({ ...deps, tickMs: times?.policyTickMs })
   return {
-    healthIndex: createHealthIndexService(index, indexer),
+    healthIndex: createHealthIndexService(index, { indexer, catalog }),
     policies: createPolicyService({ ...deps, onChange: () => scheduler.wake() }),
     automation: {
       start() {

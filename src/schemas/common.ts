@@ -15,7 +15,7 @@ const TABLE_NAME = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})+$`)
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 export const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/
 
-/** Qualified table name: namespace levels and name joined by dots, such as `sales.orders`. */
+/** Qualified table name: `sales.orders`, or `lake:sales.orders` in the catalog `lake`. */
 export const tableName = z
   .string()
   .min(3)
@@ -24,10 +24,17 @@ export const tableName = z
     TABLE_NAME,
     'must be namespace.name: levels joined by dots, none empty and none starting or ending with a space',
   )
-  .meta({ description: 'Qualified table name, namespace levels joined by dots', example: 'demo.orders' })
+  .meta({
+    description:
+      'Qualified table name, namespace levels joined by dots; a table of another catalog than the default one begins with the name of its catalog and a colon',
+    example: 'demo.orders',
+  })
 
-/** Namespace levels joined by dots. */
-export const namespaceName = z.string().max(255).regex(NAMESPACE, 'must be a namespace, levels joined by dots')
+/** Namespace levels joined by dots; one of another catalog than the default one begins with the name of its catalog and a colon. */
+export const namespaceName = z.string().max(320).regex(NAMESPACE, 'must be a namespace, levels joined by dots')
+
+/** The name of a configured catalog, of which something is listed. */
+export const catalogName = z.string().min(1).max(255).meta({ description: 'Only what is in this catalog' })
 
 /** RFC 3339 time in UTC with milliseconds. */
 export const timestamp = z.iso.datetime().meta({ example: '2026-11-20T10:00:00.000Z' })

@@ -149,7 +149,7 @@ export class AgentLoop {
   /** Empty when the catalog cannot be read: suggestions then name no table. */
   async #someTables(): Promise<readonly string[]> {
     const { caller, services } = this.#input.run
-    const page = await services.tables.list(undefined, { page_size: SUGGESTED_TABLES }, caller).catch(() => undefined)
+    const page = await services.tables.list({}, { page_size: SUGGESTED_TABLES }, caller).catch(() => undefined)
     return page?.tables.map(({ table }) => table) ?? []
   }
 

@@ -29,7 +29,8 @@ export const tableTools: readonly AgentTool[] = [
     name: 'list_tables',
     reach: 'filtered',
     title: 'List tables',
-    description: 'Lists the names of the tables in the catalog, or in one namespace.',
+    description:
+      'Lists the names of the tables in all catalogs, or in one namespace. A name without a catalog is one of the default catalog.',
     examples: [
       'Which tables are there?',
       'List all tables',
@@ -51,7 +52,7 @@ export const tableTools: readonly AgentTool[] = [
     async run({ namespace: within, matching, page_token }, run) {
       if (matching !== undefined) return { tables: await tablesMatching(matching, within, run), next_page_token: null }
       const page = { page_size: PAGE, page_token }
-      const { tables, next_page_token } = await run.services.tables.list(within, page, run.caller)
+      const { tables, next_page_token } = await run.services.tables.list({ namespace: within }, page, run.caller)
       return { tables: tables.map(({ table }) => table), next_page_token }
     },
   }),
@@ -166,7 +167,7 @@ async function tablesMatching(text: string, within: string | undefined, { caller
   const names: string[] = []
   let token: string | undefined
   do {
-    const page = await tables.list(within, { page_size: SEARCH_PAGE, page_token: token }, caller)
+    const page = await tables.list({ namespace: within }, { page_size: SEARCH_PAGE, page_token: token }, caller)
     names.push(...page.tables.map(({ table }) => table))
     token = page.next_page_token ?? undefined
   } while (token !== undefined)
@@ -180,7 +181,7 @@ interface RankedTable {
 }
 
 async function rankTables(namespace: string | undefined, limit: number, { caller, services, signal }: ToolRun) {
-  const { tables, next_page_token } = await services.tables.list(namespace, { page_size: MAX_RANKED }, caller)
+  const { tables, next_page_token } = await services.tables.list({ namespace }, { page_size: MAX_RANKED }, caller)
   const endsAt = performance.now() + RANKING_MS
   const checked = await mapBounded(tables, RANKING_CONCURRENCY, async ({ table }) => {
     signal.throwIfAborted()

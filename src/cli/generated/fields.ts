@@ -117,6 +117,10 @@ export interface BodyFields {
   readonly getCatalogConfig: never
   readonly setCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
   readonly listCatalogs: never
+  readonly getCatalog: never
+  readonly addCatalog: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
+  readonly changeCatalog: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
+  readonly removeCatalog: never
   readonly testCatalog: never
   readonly testCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props' | 'create'
   readonly listAudit: never
@@ -263,6 +267,10 @@ export interface AnswerFields {
   readonly getCatalogConfig: 'configured' | 'catalog_type' | 'warehouse' | 'catalog_name' | 'uri' | 'extra_props'
   readonly setCatalogConfig: 'success' | 'config' | 'config.configured' | 'config.catalog_type' | 'config.warehouse' | 'config.catalog_name' | 'config.uri' | 'config.extra_props' | 'affected_pipelines' | 'affected_pipelines[].id' | 'affected_pipelines[].tables' | 'affected_pipelines[].tables[].table' | 'affected_pipelines[].tables[].problem'
   readonly listCatalogs: 'success' | 'catalogs' | 'catalogs[].name' | 'catalogs[].is_default' | 'catalogs[].is_open' | 'catalogs[].settings' | 'catalogs[].settings.configured' | 'catalogs[].settings.catalog_type' | 'catalogs[].settings.warehouse' | 'catalogs[].settings.catalog_name' | 'catalogs[].settings.uri' | 'catalogs[].settings.extra_props' | 'next_page_token'
+  readonly getCatalog: 'success' | 'catalog' | 'catalog.name' | 'catalog.is_default' | 'catalog.is_open' | 'catalog.settings' | 'catalog.settings.configured' | 'catalog.settings.catalog_type' | 'catalog.settings.warehouse' | 'catalog.settings.catalog_name' | 'catalog.settings.uri' | 'catalog.settings.extra_props'
+  readonly addCatalog: 'success' | 'catalog' | 'catalog.name' | 'catalog.is_default' | 'catalog.is_open' | 'catalog.settings' | 'catalog.settings.configured' | 'catalog.settings.catalog_type' | 'catalog.settings.warehouse' | 'catalog.settings.catalog_name' | 'catalog.settings.uri' | 'catalog.settings.extra_props'
+  readonly changeCatalog: 'success' | 'catalog' | 'catalog.name' | 'catalog.is_default' | 'catalog.is_open' | 'catalog.settings' | 'catalog.settings.configured' | 'catalog.settings.catalog_type' | 'catalog.settings.warehouse' | 'catalog.settings.catalog_name' | 'catalog.settings.uri' | 'catalog.settings.extra_props'
+  readonly removeCatalog: 'success' | 'catalog' | 'catalog.name' | 'catalog.is_default' | 'catalog.is_open' | 'catalog.settings' | 'catalog.settings.configured' | 'catalog.settings.catalog_type' | 'catalog.settings.warehouse' | 'catalog.settings.catalog_name' | 'catalog.settings.uri' | 'catalog.settings.extra_props'
   readonly testCatalog: 'catalog' | 'outcome' | 'duration_ms' | 'checks' | 'checks[].check' | 'checks[].outcome' | 'checks[].detail' | 'checks[].hint' | 'checks[].duration_ms'
   readonly testCatalogConfig: 'catalog' | 'outcome' | 'duration_ms' | 'checks' | 'checks[].check' | 'checks[].outcome' | 'checks[].detail' | 'checks[].hint' | 'checks[].duration_ms'
   readonly listAudit: '[].id' | '[].seq' | '[].at' | '[].actor' | '[].role' | '[].channel' | '[].action' | '[].object_type' | '[].object_id' | '[].outcome' | '[].request_id' | '[].details' | '[].hash'

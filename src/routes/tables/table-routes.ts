@@ -188,14 +188,14 @@ function catalogRoutes(tables: TableService): Route[] {
       path: '/api/tables',
       operationId: 'listTables',
       reach: 'filtered',
-      summary: 'All tables of the catalog, or those of one namespace',
+      summary: 'The tables of all catalogs, of one, or of one namespace',
       minRole: 'Auditor',
       query: listTablesQuery,
       responses: { 200: { description: 'A page of tables', schema: tableList } },
       refuses: [404, 422],
-    }).handle(async ({ query: { namespace, ...page }, caller }) => ({
+    }).handle(async ({ query: { catalog, namespace, ...page }, caller }) => ({
       status: 200,
-      body: await tables.list(namespace, page, caller),
+      body: await tables.list({ catalog, namespace }, page, caller),
     })),
     route({
       method: 'post',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { HEALTH_BANDS } from '../../domain/tables/health-band.ts'
-import { bytes, count, namespaceName, nextPageToken, pageQuery, timestamp } from '../common.ts'
+import { bytes, catalogName, count, namespaceName, nextPageToken, pageQuery, timestamp } from '../common.ts'
 
 /** What the health index can be sorted by. */
 export const HEALTH_SORTS = ['score', 'small_files', 'delete_ratio', 'bytes', 'last_commit', 'name'] as const
@@ -10,6 +10,7 @@ export const healthIndexQuery = pageQuery.extend({
   order: z.enum(['asc', 'desc']).optional().meta({
     description: 'Default: what needs attention first; the lowest score, the most small files, the oldest commit',
   }),
+  catalog: catalogName.optional(),
   namespace: namespaceName.optional(),
   band: z.enum(HEALTH_BANDS).optional(),
   search: z.string().min(1).max(200).optional().meta({ description: 'Part of the name, in any case' }),

@@ -1,9 +1,22 @@
 import { z } from 'zod'
-import { bytes, count, namespaceName, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from '../common.ts'
+import {
+  bytes,
+  count,
+  catalogName,
+  namespaceName,
+  nextPageToken,
+  pageQuery,
+  snapshotId,
+  tableName,
+  timestamp,
+} from '../common.ts'
 
 export const tableParams = z.strictObject({ table_name: tableName })
 
-export const listTablesQuery = pageQuery.extend({ namespace: namespaceName.optional() })
+export const listTablesQuery = pageQuery.extend({
+  catalog: catalogName.optional(),
+  namespace: namespaceName.optional(),
+})
 
 export const tableList = z
   .object({

@@ -1,11 +1,20 @@
-import { formatIdentifier, noSuchNamespace, parseIdentifier } from '../../catalog/table-identifier.ts'
+import {
+  formatIdentifier,
+  namespaceOf,
+  noSuchNamespace,
+  parseIdentifier,
+  parseNamespace,
+  splitCatalog,
+} from '../../catalog/table-identifier.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { memberOf } from '../../catalog/catalog.ts'
 import type { z } from 'zod'
 import { createKeyedLock } from '../../lib/keyed-lock.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/roles.ts'
 import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
-import type { Table } from '../../iceberg/metadata/table.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { describeColumns } from '../../maintenance/evolve.ts'
 import type { TableStatistics } from '../../maintenance/inspection/column-statistics.ts'
 import { readFileBounds } from '../../maintenance/inspection/file-bounds.ts'
@@ -56,7 +65,7 @@ export interface TableServiceDeps {
 /** Reads tables, by qualified name; unknown ones throw `NO_SUCH_TABLE`. Only `register` changes something. */
 export interface TableService {
   /** Tables that exist for the caller. */
-  list(namespace: string | undefined, page: PageQuery, caller: Caller): Promise<Wire<typeof tableList>>
+  list(within: TablesWithin, page: PageQuery, caller: Caller): Promise<Wire<typeof tableList>>
   overview(table: string, caller: Caller): Promise<Wire<typeof tableOverview>>
   schema(table: string): Promise<Wire<typeof tableSchema>>
   health(table: string): Promise<Wire<typeof tableHealth>>
@@ -77,6 +86,12 @@ export interface TableService {
   healthDigest(table: Table): Promise<StoredJson>
 }
 
+/** The tables of a list: those of all catalogs, of one, or of a namespace, which has the name of its catalog before it. */
+export interface TablesWithin {
+  readonly catalog?: string | undefined
+  readonly namespace?: string | undefined
+}
+
 /** Whether a sample of the rows is measured too, and for whom. */
 export interface StatisticsRequest extends Pick<SampleRequest, 'context' | 'signal'> {
   readonly isProfiled: boolean
@@ -90,18 +105,20 @@ export function createTableService(deps: TableServiceDeps): TableService {
   const inspector = createTableInspector(totals)
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
-    async list(namespace, page, caller) {
-      const levels = namespace?.split('.')
-      const all = await catalog.current().listTables(levels)
+    async list(within, page, caller) {
+      const all = await listWithin(catalog.current(), within)
+      const { catalog: ofCatalog = '', namespace } = within
       const found = all.filter((identifier) => seesTable(caller, formatIdentifier(identifier)))
       // a namespace without a visible table could be that of hidden ones
-      if (found.length === 0 && levels !== undefined && isLimited(caller)) throw noSuchNamespace(levels)
+      if (found.length === 0 && namespace !== undefined && isLimited(caller)) {
+        throw noSuchNamespace(parseNamespace(namespace))
+      }
       const rows = found.map((identifier) => ({
         name: identifier.name,
-        namespace: identifier.namespace.join('.'),
+        namespace: namespaceOf(identifier),
         table: formatIdentifier(identifier),
       }))
-      const { items, next_page_token } = pageOfList(rows, page, `tables ${namespace ?? ''}`)
+      const { items, next_page_token } = pageOfList(rows, page, `tables ${ofCatalog} ${namespace ?? ''}`)
       return { success: true, tables: items, next_page_token }
     },
     overview: async (name, caller) => visibleOverview(describeTable(name, await load(name)), caller),
@@ -282,4 +299,16 @@ function visibleOverview(overview: Wire<typeof tableOverview>, caller: Caller): 
 
 function lastUpdatedAt({ metadata }: Pick<Table, 'metadata'>): string {
   return new Date(metadata.lastUpdatedMs).toISOString()
+}
+
+async function listWithin(all: Catalog, { catalog, namespace }: TablesWithin): Promise<readonly TableIdentifier[]> {
+  const wanted = catalog === all.name ? undefined : catalog
+  if (namespace === undefined) {
+    if (wanted !== undefined) return memberOf(all, { catalog: wanted }).listTables()
+    const listed = await all.listTables()
+    return catalog === undefined ? listed : listed.filter((one) => one.catalog === undefined)
+  }
+  const { catalog: prefix, rest } = splitCatalog(namespace)
+  if (catalog !== undefined && prefix !== wanted) return []
+  return memberOf(all, { catalog: prefix }).listTables(parseNamespace(rest))
 }

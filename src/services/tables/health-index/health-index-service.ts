@@ -17,6 +17,7 @@ import {
 import { isLimited, seesTable } from '../../identity/access/require-access.ts'
 import { decodePageToken, encodePageToken } from '../../paging/page-token.ts'
 import { pageLimit, type PageQuery } from '../../paging/paging.ts'
+import type { CatalogService } from '../../catalogs/catalog-service.ts'
 import type { HealthIndexer } from './indexer.ts'
 import type { IndexedAction } from './measure-table.ts'
 
@@ -24,6 +25,7 @@ import type { IndexedAction } from './measure-table.ts'
 export interface HealthIndexQuery extends PageQuery {
   readonly sort?: HealthSort | undefined
   readonly order?: 'asc' | 'desc' | undefined
+  readonly catalog?: string | undefined
   readonly namespace?: string | undefined
   readonly band?: HealthBand | undefined
   readonly search?: string | undefined
@@ -53,13 +55,20 @@ const FIRST: Readonly<Record<HealthSort, 'asc' | 'desc'>> = {
   name: 'asc',
 }
 
+interface HealthIndexParts {
+  readonly indexer: Pick<HealthIndexer, 'progress'>
+  readonly catalog: Pick<CatalogService, 'settings'>
+}
+
 /** The health index in the state database. */
 export function createHealthIndexService(
   store: HealthIndexStore,
-  indexer: Pick<HealthIndexer, 'progress'>,
+  { indexer, catalog }: HealthIndexParts,
 ): HealthIndexService {
+  const named = (name: string | undefined) => (name === catalog.settings()?.catalogName ? null : name)
   return {
-    async list({ sort = 'score', order = FIRST[sort], page_size: size, page_token: token, ...filter }, caller) {
+    async list({ sort = 'score', order = FIRST[sort], page_size: size, page_token: token, ...query }, caller) {
+      const filter = { ...query, ...(query.catalog === undefined ? {} : { catalog: named(query.catalog) }) }
       const key = `${sort} ${order}`
       const limit = size ?? DEFAULT_ROWS
       const after = decodePageToken(token, (position) => cursorOf(position, key))

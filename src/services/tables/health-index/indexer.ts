@@ -1,5 +1,6 @@
 import type { Catalog } from '../../../catalog/catalog.ts'
-import { formatIdentifier } from '../../../catalog/table-identifier.ts'
+import { listedEntries } from '../../../catalog/ownership/entries.ts'
+import { formatIdentifier, namespaceOf, parseIdentifier } from '../../../catalog/table-identifier.ts'
 import { FAIR_SCORE, RECOVERED_SCORE } from '../../../domain/tables/health-band.ts'
 import { withoutPaths } from '../../../domain/without-paths.ts'
 import { mapBounded } from '../../../lib/bounded-map.ts'
@@ -168,7 +169,7 @@ class Indexer implements HealthIndexer {
     const moved: Moved[] = []
     let waiting = 0
     const listed = await listLocations(catalog, (name) => known.get(name)?.metadata_location)
-    for (const table of listed) {
+    for (const table of listed.tables) {
       const row = known.get(table.name)
       known.delete(table.name)
       if (row === undefined) {
@@ -183,7 +184,8 @@ class Indexer implements HealthIndexer {
       } else waiting += 1
     }
     this.#urgent.clear()
-    return { moved, removed: [...known.keys()], waiting }
+    const removed = [...known.keys()].filter((name) => !isOneOf(listed.unknownCatalogs, name))
+    return { moved, removed, waiting }
   }
 
   async #measureAll(catalog: Catalog, moved: readonly Moved[], signal: AbortSignal): Promise<void> {
@@ -202,7 +204,7 @@ class Indexer implements HealthIndexer {
     const now = this.#deps.now()
     const measured: MeasuredTable = {
       name,
-      namespace: identifier.namespace.join('.'),
+      namespace: namespaceOf(identifier),
       measuredAt: now.toISOString(),
       before,
     }
@@ -283,24 +285,33 @@ class Indexer implements HealthIndexer {
   }
 }
 
-/** All tables with their metadata files, as cheaply as the catalog can tell. */
-async function listLocations(catalog: Catalog, knownOf: (name: string) => string | undefined): Promise<Moved[]> {
-  const entries = await catalog.listEntries?.()
-  if (entries?.every(({ metadataLocation }) => metadataLocation !== undefined)) {
-    return entries.flatMap(({ identifier, metadataLocation }) =>
-      identifier === undefined ? [] : [{ identifier, name: formatIdentifier(identifier), location: metadataLocation }],
-    )
-  }
-  const identifiers = await catalog.listTables()
-  const located = await mapBounded(identifiers, PARALLEL_LOOKUPS, async (identifier): Promise<Moved | undefined> => {
+interface Listed {
+  readonly tables: readonly Moved[]
+  /** Catalogs that do not respond; nobody knows their tables. */
+  readonly unknownCatalogs: ReadonlySet<string>
+}
+
+/** All tables with their metadata files, as cheaply as the catalogs can tell. */
+async function listLocations(catalog: Catalog, knownOf: (name: string) => string | undefined): Promise<Listed> {
+  const entries = await listedEntries(catalog)
+  const located = await mapBounded(entries, PARALLEL_LOOKUPS, async (entry): Promise<Moved | undefined> => {
+    const { identifier, metadataLocation } = entry
+    if (identifier === undefined) return undefined
     const name = formatIdentifier(identifier)
+    if (metadataLocation !== undefined) return { identifier, name, location: metadataLocation }
     try {
       return { identifier, name, location: await locate(catalog, identifier, knownOf(name)) }
     } catch (error) {
       return isIcebergError(error, 'NO_SUCH_TABLE') ? undefined : { identifier, name, location: undefined }
     }
   })
-  return located.filter((table) => table !== undefined)
+  const unknownCatalogs = entries.flatMap(({ unknownCatalog }) => unknownCatalog ?? [])
+  return { tables: located.filter((table) => table !== undefined), unknownCatalogs: new Set(unknownCatalogs) }
+}
+
+function isOneOf(catalogs: ReadonlySet<string>, table: string): boolean {
+  const { catalog } = parseIdentifier(table)
+  return catalog !== undefined && catalogs.has(catalog)
 }
 
 async function locate(catalog: Catalog, identifier: TableIdentifier, known: string | undefined): Promise<string> {

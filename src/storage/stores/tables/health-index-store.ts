@@ -22,6 +22,8 @@ export interface IndexCursor {
 export interface IndexQuery {
   readonly sort: HealthSort
   readonly order: 'asc' | 'desc'
+  /** Another catalog than the default one; null: the default one. */
+  readonly catalog?: string | null | undefined
   readonly namespace?: string | undefined
   readonly band?: HealthBand | undefined
   readonly search?: string | undefined
@@ -158,9 +160,10 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
 }
 
 async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonly TableHealth[]> {
-  const { sort, order, namespace, band, search, limit, after } = query
+  const { sort, order, catalog, namespace, band, search, limit, after } = query
   const value = SORT_COLUMNS[sort]
   let rows: HealthQuery = db.selectFrom('table_health').selectAll()
+  if (catalog !== undefined) rows = rows.where(isIn(catalog))
   if (namespace !== undefined) {
     rows = rows.where((where) =>
       where.or([
@@ -173,6 +176,11 @@ async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonl
   if (search !== undefined) rows = rows.where(contains(search))
   if (after !== undefined) rows = rows.where(isAfter(value, after, order))
   return readAll(rows.orderBy(value, order).orderBy('table_name').limit(limit))
+}
+
+function isIn(catalog: string | null) {
+  if (catalog === null) return sql<SqlBool>`namespace not like '%:%' or namespace like ':%'`
+  return sql<SqlBool>`substr(namespace, 1, ${catalog.length + 1}) = ${`${catalog}:`}`
 }
 
 type HealthQuery = SelectQueryBuilder<StateTables, 'table_health', TableHealthTable>
