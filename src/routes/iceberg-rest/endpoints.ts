@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Role } from '../../domain/roles.ts'
-import type { IcebergRestService, TableAnswer } from '../../services/iceberg-rest/iceberg-rest-service.ts'
+import type { IcebergRestService } from '../../services/iceberg-rest/iceberg-rest-service.ts'
+import type { TableAnswer } from '../../services/iceberg-rest/table-answer.ts'
 import { visibleTableAnswer } from '../../services/identity/access/visible-properties.ts'
 import { isNotModified } from '../routing/entity-tag.ts'
 

@@ -13,9 +13,8 @@ import { requireRole } from '../../middleware/require-role.ts'
 import type { Problem } from '../../schemas/common.ts'
 import type { IcebergRestService } from '../../services/iceberg-rest/iceberg-rest-service.ts'
 import { MAX_REPORT_BYTES } from '../../services/iceberg-rest/table-reports.ts'
-import { requireTable, requireUnlimited } from '../../services/identity/access/require-access.ts'
+import { requireUnlimited } from '../../services/identity/access/require-access.ts'
 import { withoutHiddenTables } from '../../services/identity/access/without-hidden-tables.ts'
-import { inProtocolWords } from '../../services/iceberg-rest/protocol-words.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import type { IdempotencyService } from '../../services/operations/idempotency-service.ts'
 import type { Logger } from '../../services/logger.ts'
@@ -61,9 +60,10 @@ export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): voi
   rest.use(originGuard({ mode, allowedOrigins }))
   rest.get('/config', async (c) => {
     requireRole(c.env.caller, 'Auditor')
-    service.requireWarehouse(c.req.query('warehouse') || undefined)
+    const prefix = service.catalogOf(c.req.query('warehouse') || undefined)
+    const overrides = prefix === undefined ? {} : { prefix }
     const endpoints = ENDPOINTS.map(nameOf)
-    return c.json({ defaults: {}, overrides: {}, endpoints, 'idempotency-key-lifetime': KEY_LIFETIME })
+    return c.json({ defaults: {}, overrides, endpoints, 'idempotency-key-lifetime': KEY_LIFETIME })
   })
   rest.all('*', (c) => answer(c, deps))
   app.route(ROOT, rest)
@@ -75,18 +75,15 @@ function nameOf({ method, path }: Endpoint): string {
 
 async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }: IcebergRestMount): Promise<Response> {
   const url = new URL(c.req.url)
-  const path = url.pathname.slice(ROOT.length + 1)
-  const found = ENDPOINTS.flatMap((endpoint) => {
-    const parameters = match(endpoint.path, path)
-    return parameters === undefined ? [] : [{ endpoint, parameters }]
-  })
+  const { prefix, found } = findEndpoints(url.pathname.slice(ROOT.length + 1))
   const call = found.find(({ endpoint }) => endpoint.method === c.req.method)
   if (call === undefined) throw notOffered(c, found)
   const { endpoint, parameters } = call
   const caller = requireRole(c.env.caller, endpoint.minRole)
-  await requireEndpoint(endpoint, parameters, caller)
+  const served = prefix === undefined ? service : service.ofCatalog(prefix)
+  await requireEndpoint(endpoint, { parameters, served }, caller)
   const request = {
-    service,
+    service: served,
     namespace: levelsOf(parameters.get('namespace') ?? ''),
     table: parameters.get('table') ?? '',
     query: url.searchParams,
@@ -109,23 +106,24 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
 /** Requires the endpoint's role on the table of its path, for callers whom grants limit. */
 async function requireEndpoint(
   { path, minRole, filtered }: Endpoint,
-  parameters: ReadonlyMap<string, string>,
+  { parameters, served }: { readonly parameters: PathParameters; readonly served: IcebergRestService },
   caller: SignedInUser,
 ): Promise<void> {
-  if (!path.includes('{table}')) {
-    if (filtered !== true) requireUnlimited(caller)
-    return
-  }
-  const table = { namespace: levelsOf(parameters.get('namespace') ?? ''), name: parameters.get('table') ?? '' }
-  await inProtocolWords({ table }, async () => {
-    requireTable(caller, [...table.namespace, table.name].join('.'), minRole)
-  })
+  if (path.includes('{table}')) {
+    const table = { namespace: levelsOf(parameters.get('namespace') ?? ''), name: parameters.get('table') ?? '' }
+    await served.requireAccess(table, caller, minRole)
+  } else if (filtered !== true) requireUnlimited(caller)
 }
 
 /** Without the names of hidden tables, such as one whose files are in the way. */
 function shownTo(caller: SignedInUser | undefined, error: Error, path: string): Error {
   if (caller === undefined) return error
-  const named = [path.replaceAll(/%1F/gi, '.').replaceAll('/tables/', '.')]
+  const named = [
+    path
+      .replaceAll(/%1F/gi, '.')
+      .replaceAll('/tables/', '.')
+      .replace(/(?<!v1)\/namespaces\//, ':'),
+  ]
   const shown = withoutHiddenTables(error, { caller, named })
   return shown instanceof Error ? shown : error
 }
@@ -148,6 +146,30 @@ function notOffered(c: Context<AppEnv>, found: readonly { readonly endpoint: End
   const allowed = found.map(({ endpoint }) => endpoint.method).join(', ')
   return new HttpError('METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
 }
+
+interface FoundEndpoints {
+  /** The name of a catalog before the path; undefined: the default one. */
+  readonly prefix: string | undefined
+  readonly found: readonly { readonly endpoint: Endpoint; readonly parameters: PathParameters }[]
+}
+
+/** The endpoints of a path, and the prefix of the protocol, which is the name of a catalog here. */
+function findEndpoints(path: string): FoundEndpoints {
+  const own = endpointsOf(path)
+  const end = path.indexOf('/')
+  if (own.length > 0 || end < 0) return { prefix: undefined, found: own }
+  const found = endpointsOf(path.slice(end + 1))
+  return found.length === 0 ? { prefix: undefined, found } : { prefix: decode(path.slice(0, end)), found }
+}
+
+function endpointsOf(path: string): FoundEndpoints['found'] {
+  return ENDPOINTS.flatMap((endpoint) => {
+    const parameters = match(endpoint.path, path)
+    return parameters === undefined ? [] : [{ endpoint, parameters }]
+  })
+}
+
+type PathParameters = ReadonlyMap<string, string>
 
 /** The parameters of a path that has the form of a pattern. Java's client writes a space as a plus sign. */
 function match(pattern: string, path: string): ReadonlyMap<string, string> | undefined {

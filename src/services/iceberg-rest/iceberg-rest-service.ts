@@ -1,20 +1,18 @@
 import type { Catalog, CommitRequest } from '../../catalog/catalog.ts'
 import type { CatalogNames } from '../../catalog/names.ts'
 import { addedSnapshots } from '../../catalog/rest/outcome.ts'
-import { fileState } from '../../catalog/file-state.ts'
-import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
+import { memberOf } from '../../catalog/catalog.ts'
+import type { CatalogSettings } from '../../catalog/settings.ts'
+import { formatIdentifier, formatNamespace, namespaceOf } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/roles.ts'
+import type { Caller, Role } from '../../domain/roles.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
-import type { FileStatus } from '../../iceberg/io/file-io.ts'
-import { isNamedOnce } from '../../iceberg/metadata/locations.ts'
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-import { sha256Hex } from '../../lib/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import { requireTable, requireTables, seesTable } from '../identity/access/require-access.ts'
 import { requireNamespace, visibleNamespaces } from '../identity/access/visible-namespaces.ts'
@@ -22,6 +20,8 @@ import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { AnswerCache } from './answer-cache.ts'
+import { catalogOfWarehouse } from './warehouses.ts'
+import { answerOf, entityTagOf, type TableAnswer } from './table-answer.ts'
 import { requireRegistrable } from '../tables/registration.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
@@ -41,12 +41,11 @@ import {
   readNewNamespace,
   readRegistration,
   readRename,
-  tableAnswer,
   type TableChange,
 } from './messages.ts'
 
 export interface IcebergRestDeps {
-  readonly catalog: Pick<CatalogService, 'current'>
+  readonly catalog: Pick<CatalogService, 'current' | 'others'>
   readonly guard: TableGuard
   readonly environments: Pick<EnvironmentService, 'list'>
   readonly inTransaction: InTransaction
@@ -54,21 +53,18 @@ export interface IcebergRestDeps {
   readonly reports: TableReports
 }
 
-/** An answer with a table: JSON text, and the entity tag of the table's state. */
-export interface TableAnswer {
-  readonly json: string
-  /** Undefined for a table that is only staged. */
-  readonly entityTag: string | undefined
-}
-
 /**
- * The configured catalog as the Iceberg REST protocol describes it (docs/iceberg-rest.md): requests are JSON as clients
+ * A configured catalog as the Iceberg REST protocol describes it (docs/iceberg-rest.md): requests are JSON as clients
  * send it, answers JSON text with exact 64-bit numbers. Errors: `INVALID_REQUEST`, `FORBIDDEN` for what would break a
  * pipeline, and those of the catalog.
  */
 export interface IcebergRestService extends RepeatedAnswers {
-  /** Throws `NOT_FOUND` when the client names another warehouse than the catalog's. */
-  requireWarehouse(warehouse: string | undefined): void
+  /** The same for one of the configured catalogs, by its name; throws `NOT_FOUND` when there is none. */
+  ofCatalog(name: string): IcebergRestService
+  /** The name of the catalog that has the warehouse of a client, undefined for the default one; throws `NOT_FOUND` when there is none. */
+  catalogOf(warehouse: string | undefined): string | undefined
+  /** Requires a role on a table, for callers whom grants limit. Throws `NO_SUCH_TABLE`, `FORBIDDEN`. */
+  requireAccess(identifier: TableIdentifier, caller: Caller, minimum: Role): Promise<void>
   /** Namespaces that exist for the caller. */
   listNamespaces(parent: readonly string[], query: ListQuery, caller: Caller): Promise<string>
   namespace(namespace: readonly string[], caller: Caller): Promise<string>
@@ -113,28 +109,46 @@ export interface RepeatedAnswers {
   currentTable(identifier: TableIdentifier): Promise<TableAnswer>
 }
 
-/** The protocol over the current catalog. */
+/** The protocol over the default catalog. */
 export function createIcebergRestService(deps: IcebergRestDeps): IcebergRestService {
   return new IcebergRest(deps)
 }
 
 class IcebergRest implements IcebergRestService {
   readonly #deps: IcebergRestDeps
-  readonly #answers = new AnswerCache()
+  /** Undefined: the default catalog. */
+  readonly #name: string | undefined
+  readonly #answers: AnswerCache
 
-  constructor(deps: IcebergRestDeps) {
+  constructor(deps: IcebergRestDeps, name?: string, answers = new AnswerCache()) {
     this.#deps = deps
+    this.#name = name
+    this.#answers = answers
   }
 
-  requireWarehouse(warehouse: string | undefined): void {
-    const { name, warehouse: location } = this.#catalog
-    if (warehouse === undefined || warehouse === name || withoutSlash(warehouse) === withoutSlash(location)) return
-    const asked = JSON.stringify(warehouse.slice(0, 200))
-    throw new DomainError('NOT_FOUND', `there is no warehouse ${asked}; this service has the catalog "${name}"`)
+  ofCatalog(name: string): IcebergRestService {
+    if (name === this.#catalog.name) return new IcebergRest(this.#deps, undefined, this.#answers)
+    if (this.#others.some(({ catalogName }) => catalogName === name)) {
+      return new IcebergRest(this.#deps, name, this.#answers)
+    }
+    throw new DomainError('NOT_FOUND', `there is no catalog ${JSON.stringify(name.slice(0, 200))}`)
+  }
+
+  catalogOf(warehouse: string | undefined): string | undefined {
+    return catalogOfWarehouse(warehouse, this.#catalog, this.#others)
+  }
+
+  async requireAccess(given: TableIdentifier, caller: Caller, minimum: Role): Promise<void> {
+    const table = this.#own(given)
+    await inProtocolWords({ table }, async () => requireTable(caller, formatIdentifier(table), minimum))
+  }
+
+  get #others(): readonly CatalogSettings[] {
+    return this.#deps.catalog.others().map(({ settings }) => settings)
   }
 
   async listNamespaces(parent: readonly string[], query: ListQuery, caller: Caller): Promise<string> {
-    const all = await visibleNamespaces(this.#catalog, caller)
+    const all = await visibleNamespaces(this.#member, this.#name, caller)
     if (parent.length > 0 && !all.some((one) => formatNamespace(one) === formatNamespace(parent))) {
       throw new IcebergError('NO_SUCH_NAMESPACE', `Namespace does not exist: ${formatNamespace(parent)}`)
     }
@@ -146,7 +160,7 @@ class IcebergRest implements IcebergRestService {
   async namespace(namespace: readonly string[], caller: Caller): Promise<string> {
     return stringifyJson(
       await inProtocolWords({ namespace }, async () => {
-        await requireNamespace(this.#catalog, namespace, caller)
+        await this.#requireNamespace(namespace, caller)
         return this.#describe(namespace)
       }),
     )
@@ -157,7 +171,7 @@ class IcebergRest implements IcebergRestService {
     checkNamespaceProperties(Object.keys(properties).length)
     await inProtocolWords({ newNamespace: namespace }, () => this.#names.create(namespace, properties))
     await this.#record('namespace.create', context, {
-      objectId: formatNamespace(namespace),
+      objectId: this.#nameOf(namespace),
       details: { ...properties },
     })
     return stringifyJson(await this.#describe(namespace))
@@ -172,7 +186,7 @@ class IcebergRest implements IcebergRestService {
     checkNamespaceProperties(Object.keys({ ...before, ...change.updates }).length)
     await inProtocolWords({ namespace }, () => this.#names.change(namespace, change))
     await this.#record('namespace.change', context, {
-      objectId: formatNamespace(namespace),
+      objectId: this.#nameOf(namespace),
       details: { updates: { ...change.updates }, removals: [...change.removals] },
     })
     return stringifyJson({
@@ -184,21 +198,22 @@ class IcebergRest implements IcebergRestService {
 
   async dropNamespace(namespace: readonly string[], context: RequestContext): Promise<void> {
     await inProtocolWords({ namespace }, () => this.#names.drop(namespace))
-    await this.#record('namespace.drop', context, { objectId: formatNamespace(namespace) })
+    await this.#record('namespace.drop', context, { objectId: this.#nameOf(namespace) })
   }
 
   async listTables(namespace: readonly string[], query: ListQuery, caller: Caller): Promise<string> {
     const found = await inProtocolWords({ namespace }, async () => {
-      await requireNamespace(this.#catalog, namespace, caller)
-      return this.#catalog.listTables(namespace)
+      await this.#requireNamespace(namespace, caller)
+      return this.#member.listTables(namespace)
     })
     const all = found.filter((identifier) => seesTable(caller, formatIdentifier(identifier)))
     const { items, next } = listPage(all, formatIdentifier, query)
     return stringifyJson({ identifiers: items.map(identifierJson), 'next-page-token': next })
   }
 
-  async loadTable(identifier: TableIdentifier, { isKnown, onlyRefs }: LoadOptions): Promise<TableAnswer | undefined> {
-    const catalog = this.#catalog
+  async loadTable(given: TableIdentifier, { isKnown, onlyRefs }: LoadOptions): Promise<TableAnswer | undefined> {
+    const identifier = this.#own(given)
+    const catalog = this.#member
     return inProtocolWords({ table: identifier }, async () => {
       const located = await catalog.locateTable?.(identifier)
       if (located === undefined) return answerOf(await catalog.loadTable(identifier), onlyRefs)
@@ -219,7 +234,8 @@ class IcebergRest implements IcebergRestService {
   }
 
   async createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
-    const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
+    const { identifier: named, options, isStaged } = readCreateTable(readBody(body), namespace)
+    const identifier = this.#own(named)
     requireTable(context.caller, formatIdentifier(identifier), 'DataEngineer')
     const names = this.#names // a catalog that is only read has none
     checkPropertyLimits({}, options.properties ?? {})
@@ -236,7 +252,8 @@ class IcebergRest implements IcebergRestService {
   }
 
   async registerTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
-    const { identifier, metadataLocation } = readRegistration(readBody(body), namespace)
+    const { identifier: named, metadataLocation } = readRegistration(readBody(body), namespace)
+    const identifier = this.#own(named)
     await this.#requireMayWrite(identifier, context)
     const check = (table: Table) => requireRegistrable(this.#deps.guard, table, context.caller)
     const register = () => this.#catalog.registerTable(identifier, metadataLocation, check)
@@ -246,7 +263,8 @@ class IcebergRest implements IcebergRestService {
   }
 
   async renameTable(body: Uint8Array, context: RequestContext): Promise<void> {
-    const { from, to } = readRename(readBody(body))
+    const named = readRename(readBody(body))
+    const [from, to] = [this.#own(named.from), this.#own(named.to)]
     requireTables(context.caller, [from, to].map(formatIdentifier), 'DataEngineer')
     await requireUnused(this.#deps.guard, formatIdentifier(from), 'rename')
     for (const name of [from, to]) await this.#requireMayWrite(name, context)
@@ -257,14 +275,16 @@ class IcebergRest implements IcebergRestService {
     })
   }
 
-  async requireTable(identifier: TableIdentifier): Promise<void> {
-    const catalog = this.#catalog
+  async requireTable(given: TableIdentifier): Promise<void> {
+    const catalog = this.#member
+    const identifier = this.#own(given)
     await inProtocolWords({ table: identifier }, async () => {
       if ((await catalog.locateTable?.(identifier)) === undefined) await catalog.loadTable(identifier)
     })
   }
 
-  async dropTable(identifier: TableIdentifier, { purge, context }: DropOptions): Promise<void> {
+  async dropTable(given: TableIdentifier, { purge, context }: DropOptions): Promise<void> {
+    const identifier = this.#own(given)
     if (purge) throw new IcebergError('UNSUPPORTED', 'Files are not deleted with a table: drop it without purge.')
     await requireUnused(this.#deps.guard, formatIdentifier(identifier), 'drop')
     await this.#requireMayWrite(identifier, context)
@@ -273,14 +293,15 @@ class IcebergRest implements IcebergRestService {
   }
 
   async commit(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
-    const change = readChange(readBody(body), identifier)
+    const change = this.#owned(readChange(readBody(body), identifier))
     const table = await this.#commit(change, context)
     await this.#recordCommits([change], context)
     return answerOf(table)
   }
 
-  async report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void> {
+  async report(given: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void> {
     const report = readBody(body)
+    const identifier = this.#own(given)
     if (await this.#isThere(identifier)) return this.#deps.reports.add(formatIdentifier(identifier), report, context)
     // a client reports commits to a table that is staged: nothing is kept for a name that may never be a table
     await this.namespace(identifier.namespace, context.caller)
@@ -289,10 +310,10 @@ class IcebergRest implements IcebergRestService {
 
   async commitAll(body: Uint8Array, context: RequestContext): Promise<void> {
     const catalog = this.#catalog
-    const changes = readChanges(readBody(body))
+    const changes = readChanges(readBody(body)).map((change) => this.#owned(change))
     const names = changes.map(({ identifier }) => formatIdentifier(identifier))
     requireTables(context.caller, names, 'DataEngineer')
-    if (catalog.commitAll === undefined) {
+    if (this.#member.commitAll === undefined || catalog.commitAll === undefined) {
       throw new IcebergError('UNSUPPORTED', 'This catalog cannot commit to several tables at once.')
     }
     const outcome = await catalog.commitAll(
@@ -318,12 +339,14 @@ class IcebergRest implements IcebergRestService {
 
   async createdTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const request = readBody(body)
-    requireTable(context.caller, formatIdentifier({ namespace, name: readName(request) }), 'DataEngineer')
+    const identifier = this.#own({ namespace, name: readName(request) })
+    requireTable(context.caller, formatIdentifier(identifier), 'DataEngineer')
     if (request['stage-create'] === true) return this.createTable(namespace, body, context) // it had no effect
-    return this.currentTable({ namespace, name: readName(request) })
+    return this.currentTable(identifier)
   }
 
-  async currentTable(identifier: TableIdentifier): Promise<TableAnswer> {
+  async currentTable(given: TableIdentifier): Promise<TableAnswer> {
+    const identifier = this.#own(given)
     const load = () => this.#catalog.loadTable(identifier)
     return answerOf(await inProtocolWords({ table: identifier }, load))
   }
@@ -340,7 +363,7 @@ class IcebergRest implements IcebergRestService {
 
   async #commit({ identifier, ...request }: TableChange, context: RequestContext): Promise<Table> {
     const catalog = this.#catalog
-    if (catalog.names === undefined) throw readOnly()
+    if (this.#member.names === undefined) throw readOnly()
     const outcome = await catalog.commit(identifier, { ...request, check: this.#checkFor(catalog, context) })
     if (outcome.kind === 'committed') return outcome.table
     const { error } = outcome
@@ -386,9 +409,9 @@ class IcebergRest implements IcebergRestService {
   }
 
   async #describe(namespace: readonly string[]): Promise<JsonObject> {
-    const { names } = this.#catalog
+    const { names } = this.#member
     const properties = names === undefined ? {} : await names.properties(namespace)
-    if (names === undefined) await this.#catalog.listTables(namespace) // throws when it does not exist
+    if (names === undefined) await this.#member.listTables(namespace) // throws when it does not exist
     return { namespace: [...namespace], properties: { ...properties } }
   }
 
@@ -403,8 +426,29 @@ class IcebergRest implements IcebergRestService {
     return this.#deps.catalog.current()
   }
 
+  get #member(): Catalog {
+    return memberOf(this.#catalog, { catalog: this.#name })
+  }
+
+  #own(identifier: TableIdentifier): TableIdentifier {
+    return this.#name === undefined ? identifier : { ...identifier, catalog: this.#name }
+  }
+
+  #owned(change: TableChange): TableChange {
+    return { ...change, identifier: this.#own(change.identifier) }
+  }
+
+  /** A namespace as users write it. */
+  #nameOf(namespace: readonly string[]): string {
+    return namespaceOf(this.#own({ namespace, name: '' }))
+  }
+
+  #requireNamespace(namespace: readonly string[], caller: Caller): Promise<void> {
+    return requireNamespace(this.#member, this.#own({ namespace, name: '' }), caller)
+  }
+
   get #names(): CatalogNames {
-    const { names } = this.#catalog
+    const { names } = this.#member
     if (names === undefined) throw readOnly()
     return names
   }
@@ -425,33 +469,6 @@ interface Recorded {
   readonly details?: { readonly [key: string]: StoredJson }
 }
 
-function answerOf(table: Table, onlyRefs = false): TableAnswer {
-  return {
-    json: tableAnswer(table, onlyRefs),
-    entityTag: entityTagOf(table.metadataLocation, { onlyRefs }),
-  }
-}
-
-interface TaggedFile {
-  readonly onlyRefs: boolean
-  readonly file?: FileStatus | undefined
-}
-
-/**
- * The location of the metadata file is the state, if it is used once; otherwise together with the state of the file, or
- * without a tag. Hashed, because tags are plain ASCII.
- */
-function entityTagOf(metadataLocation: string, { onlyRefs, file }: TaggedFile): string | undefined {
-  const isReused = !isNamedOnce(metadataLocation)
-  if (isReused && file === undefined) return undefined
-  const state = isReused && file !== undefined ? ` ${fileState(file)}` : ''
-  return `"${sha256Hex(metadataLocation + state).slice(0, 32)}${onlyRefs ? '-refs' : ''}"`
-}
-
 function startsWith(levels: readonly string[], parent: readonly string[]): boolean {
   return parent.every((level, depth) => levels[depth] === level)
-}
-
-function withoutSlash(location: string): string {
-  return location.replace(/\/+$/, '')
 }

@@ -69,7 +69,7 @@ describe('the configuration', () => {
     expect((await call('GET', 'config?warehouse=lockhouse')).status).toBe(200)
     const other = await call('GET', 'config?warehouse=other')
     expect(errorOf(other)).toEqual([404, 'NotFoundException'])
-    expect(other.body.error.message).toContain('this service has the catalog "lockhouse"')
+    expect(other.body.error.message).toContain('this service has the catalogs "lockhouse"')
   })
 })
 

@@ -60,7 +60,13 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     const current = (): typeof catalog => catalog
     const store = createPipelineStore(state.db)
     const guard = createPipelineGuard({ store, catalog: current, checkpointIo: io })
-    const icebergRest = createIcebergRestService({ ...state, catalog: { current }, guard, environments, reports })
+    const icebergRest = createIcebergRestService({
+      ...state,
+      catalog: { current, others: () => [] },
+      guard,
+      environments,
+      reports,
+    })
     const app = new Hono<AppEnv>()
     const identity = {} as never // not asked without authentication
     mountIcebergRest(app, { log, authMode: 'off', identity, allowedOrigins: [], icebergRest, idempotency })

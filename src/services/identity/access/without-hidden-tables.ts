@@ -10,8 +10,8 @@ export interface Shown {
   readonly named: readonly string[]
 }
 
-/** Two or more words joined by dots: a table name, among other things. */
-const DOTTED = /[\p{L}_][^\s"'`,;:()[\]{}<>=]*(?:\.[^\s"'`,;:()[\]{}<>=.]+)+/gu
+/** Two or more words joined by dots, maybe with the name of a catalog before them: a table name, among other things. */
+const DOTTED = /(?:[A-Za-z0-9][\w-]{0,62}:)?[\p{L}_][^\s"'`,;:()[\]{}<>=]*(?:\.[^\s"'`,;:()[\]{}<>=.]+)+/gu
 
 /**
  * The error for a caller whom grants limit: names that may be those of hidden tables are replaced. Services check tables
