@@ -15,6 +15,8 @@ const COLUMNS = [
 const SECRET = /qzhid/i
 const HIDDEN = 'qzhid.qzhidden'
 const NOTHING = 'qznot.qznothing'
+/** The same in another catalog, whose name is no secret. */
+const ELSEWHERE = `lake:${HIDDEN}`
 
 let lab: StreamLab
 let eve: Actor
@@ -40,10 +42,26 @@ async function ok(answer: Promise<Answer>): Promise<Answer['body']> {
   return body
 }
 
+/** Adds a catalog with the namespace of hidden tables. */
+async function addCatalog(): Promise<void> {
+  const { folder } = lab.service
+  await ok(
+    lab.service.post('/api/catalogs', {
+      catalog_type: 'sql',
+      catalog_name: 'lake',
+      warehouse: `${folder}/lake`,
+      uri: `sqlite:///${folder}/lake.db`,
+      create: true,
+    }),
+  )
+  await lab.catalog().member?.('lake').createNamespace(['qzhid'])
+}
+
 beforeAll(async () => {
   lab = await openLab({ overrides: { automation: { isPaused: false } } })
+  await addCatalog()
   await lab.catalog().createNamespace(['qzhid'])
-  for (const name of ['s.open', 's.copy', 's.mixed', 's.other', HIDDEN, 'qzhid.qzhidcopy']) {
+  for (const name of ['s.open', 's.copy', 's.mixed', 's.other', HIDDEN, ELSEWHERE, 'qzhid.qzhidcopy']) {
     await lab.createTable(name, COLUMNS)
   }
   await lab.append(HIDDEN, `SELECT 1 AS c1, 'value' AS c2`)
@@ -88,7 +106,8 @@ beforeAll(async () => {
       mode: 'shadow',
     }),
   )
-  await until(async () => (await lead.call('GET', '/api/health-index')).body.tables.length >= 6)
+  await ok(lead.call('POST', '/api/compact', { table: ELSEWHERE }))
+  await until(async () => (await lead.call('GET', '/api/health-index')).body.tables.length >= 7)
   // with the first batch, the sink names its source in a property
   await until(async () => SECRET.test(JSON.stringify((await lead.call('GET', '/api/table/s.mixed')).body)))
   await ok(
@@ -156,6 +175,8 @@ describe('a table without a grant', () => {
     expect(seen).toBeGreaterThan(20)
   }, 400_000)
 
+  const namespaceIn = (table: string): string => table.replace(/^lake:/, '').split('.')[0] ?? ''
+
   it('answers every request that names it as a table that does not exist', async () => {
     const requests = (table: string): [string, string, unknown?][] => [
       ...['', '/schema', '/health', '/snapshots', '/files', '/rows', '/changes', '/readers', '/health/history'].map(
@@ -183,6 +204,11 @@ describe('a table without a grant', () => {
       ['GET', `/iceberg/v1/namespaces/${table.split('.')[0]}/tables`],
       ['GET', `/iceberg/v1/namespaces/${table.split('.')[0]}/tables/${table.split('.')[1]}`],
       ['DELETE', `/iceberg/v1/namespaces/${table.split('.')[0]}/tables/${table.split('.')[1]}`],
+      ['GET', `/iceberg/v1/lake/namespaces/${namespaceIn(table)}`],
+      ['GET', `/iceberg/v1/lake/namespaces/${namespaceIn(table)}/tables`],
+      ['GET', `/iceberg/v1/lake/namespaces/${namespaceIn(table)}/tables/${table.split('.')[1]}`],
+      ['DELETE', `/iceberg/v1/lake/namespaces/${namespaceIn(table)}/tables/${table.split('.')[1]}`],
+      ['POST', '/api/query', { sql: `SELECT * FROM "lake:${namespaceIn(table)}".${table.split('.')[1]}` }],
     ]
     const neutral = (text: string, table: string): string => {
       const [namespace = '', name = ''] = table.split('.')
@@ -191,15 +217,19 @@ describe('a table without a grant', () => {
         .replaceAll(name.replace(namespace, 'NS'), 'T')
         .replaceAll(/req-[0-9a-z]+|"etag","[^"]*"|ms":\d+/g, '')
     }
-    const asked = requests(HIDDEN)
-    for (const [at, [method, path, body]] of requests(NOTHING).entries()) {
-      const hidden = asked[at] ?? ['', '']
-      for (const user of [eve, nora]) {
-        const real = neutral(await bytesOf(user, hidden[0], hidden[1], hidden[2]), HIDDEN)
-        const none = neutral(await bytesOf(user, method, path, body), NOTHING)
-        expect(real, `${method} ${path} as ${user.user}`).toBe(none)
+    const compare = async (table: string, absent: string) => {
+      const asked = requests(table)
+      for (const [at, [method, path, body]] of requests(absent).entries()) {
+        const hidden = asked[at] ?? ['', '']
+        for (const user of [eve, nora]) {
+          const real = neutral(await bytesOf(user, hidden[0], hidden[1], hidden[2]), HIDDEN)
+          const none = neutral(await bytesOf(user, method, path, body), NOTHING)
+          expect(real, `${method} ${path} as ${user.user}`).toBe(none)
+        }
       }
     }
+    await compare(HIDDEN, NOTHING)
+    await compare(ELSEWHERE, `lake:${NOTHING}`)
   }, 300_000)
 
   it('is in no preview of a change of a table that its pipeline writes', async () => {

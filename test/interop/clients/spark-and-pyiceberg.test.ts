@@ -111,6 +111,48 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
     expect((await service.post(`/api/pipeline/${pipeline.id}/stop`, {})).status).toBe(200)
   })
 
+  it('find a second catalog by its name as the warehouse, and its tables only', async () => {
+    const lake = { uri: `sqlite:///${folder}/lake.db`, warehouse: `${folder}/lake` }
+    const added = await service.post('/api/catalogs', {
+      ...lake,
+      catalog_type: 'sql',
+      catalog_name: 'lake',
+      create: true,
+    })
+    expect(added.status, JSON.stringify(added.body)).toBe(201)
+    await spark.sql(
+      'SET spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog',
+      'SET spark.sql.catalog.lake.type=rest',
+      `SET spark.sql.catalog.lake.uri=${uri()}`,
+      `SET spark.sql.catalog.lake.credential=admin:${service.token}`,
+      'SET spark.sql.catalog.lake.warehouse=lake',
+      'SET `spark.sql.catalog.lake.cache-enabled`=false',
+      'CREATE NAMESPACE lake.db',
+      'CREATE TABLE lake.db.both (id BIGINT, part INT)',
+      'CREATE TABLE IF NOT EXISTS served.db.both (id BIGINT)',
+    )
+    const table = 'db.both'
+    const settings = { catalog_type: 'rest', catalog_name: 'served', uri: uri(), warehouse: 'lake' } as const
+    const writer = new PythonWriter({ settings }, table, { token: service.token })
+    try {
+      for (let at = 0; at < 5; at += 1) await writer.append(at * BATCH, BATCH)
+    } finally {
+      writer.stop()
+    }
+    await spark.sql('INSERT INTO lake.db.both SELECT id, 1 FROM range(1000, 1010)')
+    const read = () =>
+      runPython<Record<string, Rows>>('pyiceberg_rows.py', { ...options(), warehouse: 'lake', tables: [table] })
+    const before = (await read())[table]
+    expect(before?.count).toBe(5 * BATCH + 10)
+    const compacted = await service.post('/api/compact', { table: 'lake:db.both' })
+    expect(compacted.status, JSON.stringify(compacted.body)).toBe(200)
+    expect(await service.get('/api/table/lake:db.both/health')).toMatchObject({ body: { data_file_count: 1 } })
+    expect((await read())[table]?.hash).toBe(before?.hash)
+    const sum = async (name: string) => (await spark.sql(`SELECT count(*) AS n, sum(id) AS s FROM ${name}`))[0]?.rows
+    expect(await sum('lake.db.both')).toEqual([{ n: 260, s: (249 * 250) / 2 + 10_045 }])
+    expect(await sum('served.db.both')).toMatchObject([{ n: 0 }])
+  })
+
   it('evolve, rename and drop tables; what a pipeline needs is refused with a clear message', async () => {
     const [LIFE, OTHER, READ, COPY, checkpoint] = newNames('life', 'other_life', 'read', 'read_copy', 'cp_read')
     await spark.sql(
