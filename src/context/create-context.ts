@@ -221,8 +221,8 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
   const planner = createFilePlanner()
   const totals = createTotalsSource()
   closings.add(() => totals.close())
-  const spark = openSpark(config)
-  const streams = openSparkStreams(config, catalog, spark)
+  const spark = await openSpark(config)
+  const streams = await openSparkStreams(config, catalog, spark)
   closings.add(
     () => streams.close(),
     () => spark?.close(),
@@ -251,7 +251,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const { db, inTransaction, audit } = state
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
-  const identity = openIdentity(config, { ...common, access: foundation.access, db, tokens, inTransaction, audit })
+  const identity = await openIdentity(config, { ...common, ...state, access: foundation.access, tokens })
   const definitions = openGraphs(options, { common, sandbox })
   const { environments, graphs, lineage } = definitions
   const upkeep = openMaintenance({

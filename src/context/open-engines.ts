@@ -1,12 +1,10 @@
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { checkDuckDbLoad } from '../engines/duckdb/check-load.ts'
-import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
 import type { QueryLimits } from '../engines/duckdb/worker/query-limits.ts'
 import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createLazyEngine } from '../engines/lazy-engine.ts'
-import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
 import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
 import { tracedEngine } from '../services/metrics/tracing/traced-engine.ts'
 import type { Tracing } from '../services/metrics/tracing/tracing.ts'
@@ -24,9 +22,10 @@ export interface EngineParts {
   }
 }
 
-/** The Spark server of the configuration; undefined: none is configured. Throws `ConfigError`. */
-export function openSpark({ spark }: Config): SparkEngine | undefined {
+/** The Spark server of the configuration; undefined: none is configured. Rejects with `ConfigError`. */
+export async function openSpark({ spark }: Config): Promise<SparkEngine | undefined> {
   if (spark === undefined) return undefined
+  const { openSparkClient } = await import('../engines/spark/connect/open-spark-client.ts') // large: loaded only when needed
   const newUuid = () => crypto.randomUUID()
   try {
     return createSparkEngine({ client: openSparkClient(spark.remote), catalogName: spark.catalogName, newUuid })
@@ -39,14 +38,16 @@ export function openSpark({ spark }: Config): SparkEngine | undefined {
 export function openEngine({ config, home, log, workerCommand, overrides }: EngineParts, tracing: Tracing): Engine {
   const { memoryLimitBytes, threads } = config.engine
   const engine = createLazyEngine('duckdb', {
-    open: () =>
-      createDuckDbEngine({
+    open: async () => {
+      const { createDuckDbEngine } = await import('../engines/duckdb/duckdb-engine.ts') // large: loaded only when needed
+      return createDuckDbEngine({
         scratchDir: home.scratch,
         memoryLimitBytes,
         ...(workerCommand === undefined ? {} : { workerCommand }),
         ...(threads === undefined ? {} : { threads }),
         ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
-      }),
+      })
+    },
     checkLoad: async (signal) => {
       try {
         await checkDuckDbLoad(signal, workerCommand)

@@ -5,10 +5,7 @@ import { identityWithAccess } from '../services/identity/access/identity-with-ac
 import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import { createFailedLoginLimiter } from '../services/identity/failed-login-limiter.ts'
 import { createIdentityService, type IdentityService } from '../services/identity/identity-service.ts'
-import { createJwtVerifier } from '../services/identity/jwt-verifier.ts'
-import { createKeySet } from '../services/identity/key-set.ts'
 import { createNotebookHandover, type NotebookHandover } from '../services/identity/notebook-handover.ts'
-import { createOidcClient } from '../services/identity/sign-in/oidc-client.ts'
 import { createProviderSessions } from '../services/identity/sign-in/provider-sessions.ts'
 import { createSealedTexts } from '../services/identity/sign-in/sealed-text.ts'
 import { createSignInService, type SignInService } from '../services/identity/sign-in/sign-in-service.ts'
@@ -42,21 +39,23 @@ export interface Identity {
 }
 
 /** Creates authentication: tokens and sessions; JWTs and the sign-in at a provider when they are configured. */
-export function openIdentity(config: Pick<Config, 'jwt' | 'oidc' | 'claims'>, parts: IdentityParts): Identity {
-  const { db, tokens, inTransaction, audit, now, log, randomBytes } = parts
-  const { jwt, claims } = config
+export async function openIdentity(
+  config: Pick<Config, 'jwt' | 'oidc' | 'claims'>,
+  parts: IdentityParts,
+): Promise<Identity> {
+  const { db, tokens, inTransaction, audit, now, randomBytes } = parts
+  const { claims } = config
   const nowMs = (): number => now().getTime()
-  const keys = jwt && createKeySet({ issuer: jwt.issuer, jwksUrl: jwt.jwksUrl, nowMs, log })
   const newSecret = (): string => toBase64Url(randomBytes(32))
   const tokenCaller = (tokenSha256: string) => tokens.checkHash(tokenSha256)
-  const provider = openProvider(config, parts)
+  const provider = await openProvider(config, parts)
   const keep = provider && ((idSha256: string) => provider.sessions.keep(idSha256))
   const sessions = createSessionService({ sessions: createSessionStore(db), tokenCaller, keep, now, newSecret })
   const common = { sessions, inTransaction, audit, now, newSecret }
   const identity = createIdentityService({
     ...common,
     tokens,
-    jwt: jwt && keys && createJwtVerifier({ ...jwt, claims, keys, now }),
+    jwt: await openJwt(config, parts),
     limiter: createFailedLoginLimiter(nowMs),
     revocation: async (idSha256) => provider?.sessions.revocation(idSha256),
   })
@@ -72,9 +71,19 @@ export function openIdentity(config: Pick<Config, 'jwt' | 'oidc' | 'claims'>, pa
   }
 }
 
+/** What checks JWTs; undefined when they are not configured. */
+async function openJwt({ jwt, claims }: Pick<Config, 'jwt' | 'claims'>, { now, log }: IdentityParts) {
+  if (jwt === undefined) return undefined
+  const { createKeySet } = await import('../services/identity/key-set.ts') // it loads `jose`, which is large
+  const { createJwtVerifier } = await import('../services/identity/jwt-verifier.ts')
+  const keys = createKeySet({ issuer: jwt.issuer, jwksUrl: jwt.jwksUrl, nowMs: () => now().getTime(), log })
+  return createJwtVerifier({ ...jwt, claims, keys, now })
+}
+
 /** The identity provider and its sessions; undefined when none is configured. */
-function openProvider({ oidc, claims }: Pick<Config, 'oidc' | 'claims'>, parts: IdentityParts) {
+async function openProvider({ oidc, claims }: Pick<Config, 'oidc' | 'claims'>, parts: IdentityParts) {
   if (oidc === undefined) return undefined
+  const { createOidcClient } = await import('../services/identity/sign-in/oidc-client.ts') // it loads `jose`
   const { db, inTransaction, audit, now, log, randomBytes } = parts
   const wantedClaims = [claims.userClaim, claims.groupsClaim]
   const client = createOidcClient({ ...oidc, wantedClaims, now, log })

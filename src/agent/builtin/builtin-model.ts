@@ -1,11 +1,9 @@
 import type { ChatMessage, ChatModel, ModelReply, ModelRequest } from '../model/chat-model.ts'
+import { BUILTIN_MODEL } from '../model/providers.ts'
 import type { Next, SeenCall } from './ability.ts'
 import { JsonView } from './json-view.ts'
 import { suggest } from './answers/suggestions.ts'
 import { answer } from './answer.ts'
-
-/** Name of the only model of the builtin provider. */
-export const BUILTIN_MODEL = 'rules'
 
 const DISCLAIMER = 'I am a rule-based assistant, not a language model'
 

@@ -1,8 +1,7 @@
 import type { ChatModel } from '../model/chat-model.ts'
-import { BUILTIN_MODEL, createBuiltinModel } from '../builtin/builtin-model.ts'
 import { type ModelEndpoint, type ModelEndpointSettings, resolveModelEndpoint } from '../model/model-endpoint.ts'
 import { createOpenAiModel, firstModel } from '../model/openai/openai-model.ts'
-import { type Provider, PROVIDERS, type RemoteProviderName } from '../model/providers.ts'
+import { BUILTIN_MODEL, type Provider, PROVIDERS, type RemoteProviderName } from '../model/providers.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { PROVIDER_NAMES, type ProviderName } from '../../domain/model-providers.ts'
 
@@ -65,6 +64,7 @@ export function createModelChoice(settings: ModelChoiceSettings): ModelChoice {
     async choose({ provider = defaultProvider, model, api_base: apiBase, callerKey }, signal) {
       if (provider === 'builtin') {
         if (apiBase) resolveModelEndpoint({ provider, apiBase }, settings.endpoints)
+        const { createBuiltinModel } = await import('../builtin/builtin-model.ts') // large: loaded only when needed
         return createBuiltinModel(settings.now)
       }
       const endpoint = resolveModelEndpoint({ provider, apiBase, callerKey }, settings.endpoints)

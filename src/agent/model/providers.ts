@@ -109,3 +109,6 @@ export const PROVIDERS: Readonly<Record<RemoteProviderName, Provider>> = {
     askStreamUsage: true,
   },
 }
+
+/** Name of the only model of the provider `builtin`. */
+export const BUILTIN_MODEL = 'rules'

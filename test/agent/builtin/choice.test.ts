@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BUILTIN_MODEL, createBuiltinModel } from '../../../src/agent/builtin/builtin-model.ts'
+import { createBuiltinModel } from '../../../src/agent/builtin/builtin-model.ts'
+import { BUILTIN_MODEL } from '../../../src/agent/model/providers.ts'
 import type { ChatMessage, ModelReply } from '../../../src/agent/model/chat-model.ts'
 import { allTools, findChangeTool } from '../../../src/agent/tools/all-tools.ts'
 import { describeTools } from '../../../src/agent/tools/tool-descriptions.ts'

@@ -16,18 +16,15 @@ import { isFatal } from '../session/errors.ts'
 import { textOf } from '../session/result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from '../session/sandbox-settings.ts'
 import { REPLACED_SPACES } from '../session/replaced-spaces.ts'
+import { PLANNING_BYTES, TOO_MUCH_MEMORY } from './planning-memory.ts'
 import { referencesIn } from './sql-references.ts'
 import { tablesIn } from './sql-tables.ts'
 import { syntaxOf } from './read-syntax.ts'
 import { quoteName } from '../session/sql-text.ts'
 import { requireHarmless } from './user-sql.ts'
 
-/** Memory limit of planning, in bytes. */
-export const PLANNING_BYTES = 128 * 1_048_576
 const BOUNDS: SandboxBounds = { memoryLimitBytes: PLANNING_BYTES, threads: 1, spillBytes: 0 }
 const MAX_TEXT = 20_000
-/** The message for a query whose planning needs too much memory. */
-export const TOO_MUCH_MEMORY = 'the query needs too much memory to plan'
 
 /** The part of a `SqlSandbox` that needs the engine. */
 export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'tables' | 'syntax' | 'describe'>

@@ -12,7 +12,7 @@ import type {
 } from '../../sql-sandbox.ts'
 import type { SqlQuery } from '../../sql-syntax.ts'
 
-import { PLANNING_BYTES, TOO_MUCH_MEMORY } from '../sandbox/local-sandbox.ts'
+import { PLANNING_BYTES, TOO_MUCH_MEMORY } from '../sandbox/planning-memory.ts'
 import { duckType, structMembers } from '../session/type-mapping.ts'
 import { scriptWorker, type WorkerCommand } from './worker-command.ts'
 import type { WorkerRequest } from './messages.ts'
