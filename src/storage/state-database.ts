@@ -1,14 +1,14 @@
 import { type Dialect, Kysely, SqliteAdapter, sql } from 'kysely'
 
-import { DatabaseError, isUniqueViolation } from './database-error.ts'
+import { DatabaseError } from './database-error.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import type { Migration, MigrationContext } from './migrations/migration.ts'
 import type { StateTables } from './schema.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
- * Opens the state database and migrates its schema, each migration in one transaction. Throws `DatabaseError`;
- * `NEWER_VERSION`, with nothing changed, when a newer release wrote the database.
+ * Opens the state database and migrates its schema, in one transaction. Throws `DatabaseError`; `NEWER_VERSION`, with
+ * nothing changed, when a newer release wrote the database.
  */
 export async function openStateDatabase(dialect: Dialect, now: Date = new Date()): Promise<Kysely<StateTables>> {
   const db = new Kysely<StateTables>({ dialect })
@@ -21,29 +21,38 @@ export async function openStateDatabase(dialect: Dialect, now: Date = new Date()
   }
 }
 
-/** Applies the missing migrations; see {@link openStateDatabase}. */
+/**
+ * Applies the missing migrations; see {@link openStateDatabase}. One transaction applies all of them: a failed upgrade
+ * leaves the database to the release before it, a new database needs one flush of the disk instead of one for each
+ * migration, and of two processes that start together one waits.
+ */
 export async function migrate(
   db: Kysely<StateTables>,
   migrations: ReadonlyMap<number, Migration>,
   now: Date,
 ): Promise<void> {
   const context = migrationContext(db)
-  const { inTransaction } = createTransactions(db) // so that of two processes that start together one waits
-  await inTransaction((tx) => context.strict(migrationsTable(tx)).execute())
-  const newest = Math.max(...migrations.keys())
-  const applied = await appliedVersion(db)
-  if (applied > newest) {
-    throw new DatabaseError(
-      'NEWER_VERSION',
-      `The state database has schema version ${applied}, this release knows ${newest}: run the newer release, ` +
-        'or restore a backup from before the upgrade',
-    )
-  }
-  for (let version = applied + 1; version <= newest; version++) {
-    const migration = migrations.get(version)
-    if (migration === undefined) throw new DatabaseError('FAILED', `There is no migration number ${version}`)
-    await applyOnce(db, { version, migration, context, now })
-  }
+  await createTransactions(db).inTransaction(async (tx) => {
+    await context.strict(migrationsTable(tx)).execute()
+    const newest = Math.max(...migrations.keys())
+    const applied = await appliedVersion(tx)
+    if (applied > newest) {
+      throw new DatabaseError(
+        'NEWER_VERSION',
+        `The state database has schema version ${applied}, this release knows ${newest}: run the newer release, ` +
+          'or restore a backup from before the upgrade',
+      )
+    }
+    for (let version = applied + 1; version <= newest; version++) {
+      const migration = migrations.get(version)
+      if (migration === undefined) throw new DatabaseError('FAILED', `There is no migration number ${version}`)
+      await tx
+        .insertInto('_migrations')
+        .values({ version, name: migration.name, applied_at: now.toISOString() })
+        .execute()
+      await migration.up(tx, context)
+    }
+  })
 }
 
 function migrationsTable(db: Kysely<StateTables>) {
@@ -63,28 +72,6 @@ async function appliedVersion(db: Kysely<StateTables>): Promise<number> {
     .limit(1)
     .executeTakeFirst()
   return row?.version ?? 0
-}
-
-interface Step {
-  readonly version: number
-  readonly migration: Migration
-  readonly context: MigrationContext
-  readonly now: Date
-}
-
-/** Inserts the version row first: of two processes that start together, one waits or fails there, before any DDL. */
-async function applyOnce(db: Kysely<StateTables>, step: Step): Promise<void> {
-  try {
-    await createTransactions(db).inTransaction(async (trx) => {
-      await trx
-        .insertInto('_migrations')
-        .values({ version: step.version, name: step.migration.name, applied_at: step.now.toISOString() })
-        .execute()
-      await step.migration.up(trx, step.context)
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error) || (await appliedVersion(db)) < step.version) throw error
-  }
 }
 
 function migrationContext(db: Kysely<StateTables>): MigrationContext {

@@ -67,6 +67,29 @@ describeDatabases('state database', (databases) => {
     expect(applied).toEqual([{ version: newest + 1, name: 'fixed', applied_at: '2025-01-02T03:04:05.678Z' }])
   })
 
+  it('keeps the schema of the release before when a later one of several migrations fails', async () => {
+    const db = await databases.open()
+    const fine: Migration = {
+      name: 'fine',
+      up: async (trx) => trx.schema.createTable('fine').addColumn('id', 'text').execute(),
+    }
+    const broken: Migration = {
+      name: 'broken',
+      up: () => Promise.reject(new Error('broken on purpose')),
+    }
+    const several = new Map([
+      [newest + 1, fine],
+      [newest + 2, broken],
+    ])
+    await expect(migrate(db, several, now)).rejects.toThrow('broken on purpose')
+    const tables = await db.introspection.getTables()
+    expect(tables.map(({ name }) => name)).not.toContain('fine')
+    const applied = await db.selectFrom('_migrations').selectAll().where('version', '>', newest).execute()
+    expect(applied).toEqual([])
+    await migrate(db, new Map([[newest + 1, fine]]), now)
+    expect(await sql`select id from fine`.execute(db)).toMatchObject({ rows: [] })
+  })
+
   it('allows several processes to migrate at the same time', LONG, async () => {
     const place = await databases.place()
     await Promise.all(Array.from({ length: 4 }, () => openInProcess(databases, place)))
