@@ -276,7 +276,7 @@ const configuration = fromEnv({
 
 /** Parses the environment into a configuration. Throws {@link ConfigError} on invalid or contradictory values. */
 export function parseConfig(env: Env): Config {
-  const result = configuration.safeParse(env)
+  const result = configuration.safeParse(env, { jitless: true }) // to compile the schema takes longer than to use it once
   if (result.success) return result.data
   throw new ConfigError(result.error.issues[0]?.message ?? 'the environment is not valid')
 }
