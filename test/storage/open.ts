@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { type Dialect, Kysely, sql } from 'kysely'
-import { afterEach, describe } from 'vitest'
+import { afterEach, describe, inject } from 'vitest'
 
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import { migratedState } from '../support/migrated-state.ts'
 import { openStateFile } from '../support/state-file.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
@@ -24,7 +25,7 @@ export interface TestDatabases {
   /** A place for a new database: a path, or a URL. */
   place(): Promise<string>
   dialect(place: string): Dialect
-  /** Opens a database: a new one unless a place is given. */
+  /** Opens a database, migrated: a new one unless a place is given. */
   open(place?: string): Promise<Kysely<StateTables>>
 }
 
@@ -50,12 +51,19 @@ function testDatabases(kind: TestDatabases['kind']): TestDatabases {
     return made.place
   }
 
+  async function migratedPlace(): Promise<string> {
+    const made = kind === 'SQLite' ? sqlitePlace() : await migratedPostgresPlace()
+    removals.push(made.remove)
+    if (kind === 'SQLite') writeFileSync(made.place, await migratedState())
+    return made.place
+  }
+
   return {
     kind,
     place,
     dialect,
     async open(at) {
-      const db = await openStateDatabase(dialect(at ?? (await place())))
+      const db = await openStateDatabase(dialect(at ?? (await migratedPlace())))
       databases.push(db)
       return db
     },
@@ -72,13 +80,18 @@ function sqlitePlace(): Place {
   return { place: join(folder, 'state.db'), remove: async () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** A new database on the server. */
-export async function postgresPlace(): Promise<Place> {
+/** A new database on the server, which is empty unless it is a copy of another one. */
+export async function postgresPlace(template?: string): Promise<Place> {
   const name = `lockhouse_${randomUUID().replaceAll('-', '')}`
-  await onServer(`create database ${name}`)
+  await onServer(`create database ${name}${template === undefined ? '' : ` template ${template}`}`)
   const url = new URL(postgresServer ?? '')
   url.pathname = `/${name}`
   return { place: url.href, remove: () => onServer(`drop database ${name} with (force)`) }
+}
+
+/** A new database with the tables of a new state: a copy of one that each test run migrates (`state-template.ts`). */
+export function migratedPostgresPlace(): Promise<Place> {
+  return postgresPlace(inject('stateTemplate'))
 }
 
 async function onServer(statement: string): Promise<void> {

@@ -17,13 +17,13 @@ describeDatabases('state database', (databases) => {
   const now = new Date('2025-01-02T03:04:05.678Z')
 
   it('records every migration', async () => {
-    const db = await databases.open()
+    const db = await databases.open(await databases.place())
     const applied = await db.selectFrom('_migrations').select(['version', 'name']).orderBy('version').execute()
     expect(applied).toEqual([...MIGRATIONS].map(([version, { name }]) => ({ version, name })))
   })
 
   it.runIf(databases.kind === 'SQLite')('creates strict tables', async () => {
-    const db = await databases.open()
+    const db = await databases.open(await databases.place())
     const { rows } = await sql<{ name: string; strict: number }>`
       select name, strict from pragma_table_list where schema = 'main' and name not like 'sqlite_%' order by name
     `.execute(db)

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
@@ -11,6 +11,7 @@ import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { type EventsShape, makeEvents } from '../../src/services/catalogs/demo-lakehouse.ts'
 import { createLogger } from '../../src/services/logger.ts'
+import { migratedState } from './migrated-state.ts'
 import { openApiCheck } from './openapi-check.ts'
 
 export const ADMIN_TOKEN = 'lh_test-admin-token-0123456789'
@@ -138,11 +139,13 @@ async function makeEventsTable(context: Context, folder: string, shape: EventsSh
 
 async function open(env: Readonly<Record<string, string>>, options: TestServiceOptions) {
   const config = parseConfig({ LOG_LEVEL: 'silent', ...env })
+  const home = await prepareHome(config.home)
+  if (home.isNew && config.databaseUrl === undefined) await writeFile(home.stateDatabase, await migratedState())
   const context = await createContext({
     config,
     env,
     openStateFile: (await detectRuntime()).openStateFile,
-    home: await prepareHome(config.home),
+    home,
     log: createLogger(config.logLevel, options.onLog ?? (() => undefined)),
     overrides: { automation: { isPaused: true }, ...options.overrides },
   })

@@ -1,5 +1,5 @@
 import { isLongRun, isWholeRun } from './effort.ts'
-import { postgresPlace, postgresServer } from '../storage/open.ts'
+import { migratedPostgresPlace, postgresServer } from '../storage/open.ts'
 
 interface StatePlace {
   /** Environment that makes a service keep its state there. */
@@ -22,7 +22,7 @@ const SQLITE: StateKind = {
 /** A short run tests the stores on PostgreSQL, not every service again. */
 function kinds(isPostgresTested: boolean): readonly StateKind[] {
   const place = async () => {
-    const { place: database, remove } = await postgresPlace()
+    const { place: database, remove } = await migratedPostgresPlace()
     return { env: { DATABASE_URL: database }, remove }
   }
   return [SQLITE, { name: 'PostgreSQL', skip: postgresServer === undefined || !isPostgresTested, place }]
