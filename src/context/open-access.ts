@@ -7,7 +7,7 @@ import { createApprovalStore } from '../storage/stores/approvals/approval-store.
 import { createEnvironmentStore } from '../storage/stores/environment-store.ts'
 import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createQuarantineStore } from '../storage/stores/operations/quarantine-store.ts'
-import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../storage/stores/pipelines/pipeline-store.ts'
 import { createVersionStore } from '../storage/stores/version-store.ts'
 import type { State } from './open-state.ts'
 

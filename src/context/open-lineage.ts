@@ -7,7 +7,7 @@ import type { EnvironmentService } from '../services/environments/environment-se
 import { createLineageService, type LineageService } from '../services/lineage/lineage-service.ts'
 import { createOpenLineageEmitter, type OpenLineageEmitter } from '../services/lineage/openlineage/emitter.ts'
 import { createHttpSender } from '../services/outbound/http-sender.ts'
-import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../storage/stores/pipelines/pipeline-store.ts'
 import { createHealthIndexStore } from '../storage/stores/tables/health-index-store.ts'
 import { createVersionStore } from '../storage/stores/version-store.ts'
 import type { State } from './open-state.ts'

@@ -22,7 +22,7 @@ import { createTableService, type TableService } from '../services/tables/table-
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createSavingsStore } from '../storage/stores/operations/savings-store.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
-import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../storage/stores/pipelines/pipeline-store.ts'
 import { createTableReportStore } from '../storage/stores/tables/report-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import type { TableGuard } from '../maintenance/table-guard.ts'

@@ -22,7 +22,7 @@ import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts
 import { createRecordedPipelines, watchRecoveries } from '../services/pipelines/recorded-pipelines.ts'
 import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
-import type { PipelineRecord, PipelineStore } from '../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore } from '../storage/stores/pipelines/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import { checkpointRoots } from './checkpoint-roots.ts'

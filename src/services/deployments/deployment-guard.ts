@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import { createDeploymentStore, type DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { PipelineOwners } from '../pipelines/pipeline-deps.ts'
 import { rolloutInProgress } from './begin-rollout.ts'

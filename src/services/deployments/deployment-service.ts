@@ -19,7 +19,7 @@ import {
   placeKey,
 } from '../../storage/stores/deployments/deployment-store.ts'
 import type { Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
-import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { opensAt } from '../environments/environment-rules.ts'
 import { requireDefinition } from '../lifecycle/definition-service.ts'

@@ -2,7 +2,7 @@ import { parseDuration } from '../../domain/duration.ts'
 import { count } from '../../lib/text.ts'
 import type { RollbackSettings } from '../../schemas/environments.ts'
 import type { DeploymentGuard, PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { RollingOut } from './deployment-change.ts'
 
 /** What may roll back a deployment by itself: one that replaced another version, on request or on arrival. */

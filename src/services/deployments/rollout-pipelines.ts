@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
-import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { appendPipelineEvent } from '../pipelines/pipeline-events.ts'
 import { requireNoRollback, runningRollbacks } from '../pipelines/running-rollbacks.ts'

@@ -7,7 +7,7 @@ import type {
   Rollout,
   RolloutPhase,
 } from '../../storage/stores/deployments/rollout-record.ts'
-import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/pipeline-errors.ts'

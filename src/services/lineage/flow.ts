@@ -2,7 +2,7 @@ import { isLiveState } from '../../streaming/supervision/rollback-effects.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
 import { tableName } from '../../schemas/common.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { DeployedVersion } from '../../storage/stores/version-store.ts'
 
 /** A pipeline, or a version that no pipeline runs, with the tables that it reads and writes. */

@@ -1,7 +1,7 @@
 import { tableNodeId } from '../../domain/tables/table-use.ts'
 import type { lineage } from '../../schemas/lineage.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { DeployedVersion } from '../../storage/stores/version-store.ts'
 import type { GraphColumns } from '../../streaming/graph/graph-columns.ts'
 import { isLiveState } from '../../streaming/supervision/rollback-effects.ts'

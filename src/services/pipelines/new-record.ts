@@ -1,5 +1,5 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
-import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import type { CopyModes } from '../../streaming/query/copy-query.ts'
 import type { OtherTables } from '../../streaming/sink/batch-query.ts'

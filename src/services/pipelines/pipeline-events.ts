@@ -1,5 +1,5 @@
 import { createDefinitionStore } from '../../storage/stores/definition-store.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { EventWriter } from '../events/event-log.ts'
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { StateTables } from '../../storage/schema.ts'
-import { createPipelineStore, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { appendPipelineEvent, type PipelineEventType } from './pipeline-events.ts'

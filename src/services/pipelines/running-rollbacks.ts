@@ -1,7 +1,7 @@
 import { mayBeSameTable } from '../../catalog/table-identifier.ts'
 import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { refuse } from '../../streaming/run/start-checks.ts'
 
 /** The rollbacks that have begun and not ended. */

@@ -1,4 +1,4 @@
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 
 /** The tables that a pipeline would write. */
 export interface WrittenTables {

@@ -1,4 +1,4 @@
-import type { StoredPosition } from '../../storage/stores/pipeline-store.ts'
+import type { StoredPosition } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { ReadPosition } from '../source/history.ts'
 
 /** Positions in the form of the state database, one per source. */

@@ -1,5 +1,5 @@
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
-import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { PinKeeper } from './pin-keeper.ts'
 import { canReadOn } from '../pipeline-errors.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'

@@ -1,4 +1,4 @@
-import type { SparkQuery } from '../../storage/stores/pipeline-store.ts'
+import type { SparkQuery } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { BatchProgress } from '../sink/batch-progress.ts'
 import type { ReadPosition } from '../source/history.ts'
 import type { PipelineError } from '../pipeline-errors.ts'

@@ -1,7 +1,7 @@
 import type { SparkClient, SparkSession, StreamIdentity } from '../../engines/spark/connect/spark-client.ts'
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 import type { SparkStream } from '../../engines/spark/connect/spark-plan.ts'
-import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
+import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { PipelineStopped } from '../pipeline-errors.ts'
 
 /** The user that pipelines have in Spark. */

@@ -2,7 +2,7 @@ import type { SparkClient, SparkStreamStatus } from '../../engines/spark/connect
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 import { type BackOff, backOffMs } from '../../lib/back-off.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
+import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { ReadPosition } from '../source/history.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipelineError, LeaseLost, PipelineStopped } from '../pipeline-errors.ts'

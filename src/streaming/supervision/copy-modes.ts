@@ -1,4 +1,4 @@
-import type { PipelineOptions } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineOptions } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { CopyModes } from '../query/copy-query.ts'
 
 /** What a pipeline without a version reads, and how it writes. */

@@ -3,7 +3,7 @@ import { hasRole } from '../../domain/roles.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { ForeignBatch } from '../../maintenance/table-guard.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
 import { isLiveState } from './rollback-effects.ts'
 

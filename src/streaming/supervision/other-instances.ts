@@ -1,5 +1,5 @@
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
-import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import { describePipeline } from './pipeline-view.ts'
 

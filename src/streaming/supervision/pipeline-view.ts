@@ -1,6 +1,6 @@
 import type { pipeline } from '../../schemas/pipelines.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { copyModesOf } from './copy-modes.ts'
 
 /** See {@link describePipeline}. */

@@ -1,4 +1,4 @@
-import type { PipelineRecord, PipelineUpdate } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineUpdate } from '../../storage/stores/pipelines/pipeline-store.ts'
 import { fromStoredPosition, toStoredPositions } from '../checkpoint/stored-positions.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { type BatchProgress, onceOnMain } from '../sink/batch-progress.ts'

@@ -1,6 +1,6 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { ownedEngine } from '../../engines/owned-engine.ts'
-import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../../storage/stores/pipelines/pipeline-store.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { copyQuery } from '../query/copy-query.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'

@@ -5,7 +5,7 @@ import { Superseded } from '../../../src/services/deployments/deployment-change.
 import { takeStep } from '../../../src/services/deployments/rollout-steps.ts'
 import type { StateTables } from '../../../src/storage/schema.ts'
 import { createDeploymentStore } from '../../../src/storage/stores/deployments/deployment-store.ts'
-import { createPipelineStore } from '../../../src/storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../../../src/storage/stores/pipelines/pipeline-store.ts'
 import type { InTransaction } from '../../../src/storage/transactions.ts'
 import { openStateFile } from '../../support/state-file.ts'
 import { type DeployLab, openDeployLab } from './deploy-lab.ts'

@@ -17,7 +17,7 @@ import { createTableReports } from '../../../src/services/iceberg-rest/table-rep
 import { createLogger } from '../../../src/services/logger.ts'
 import { createIdempotencyService } from '../../../src/services/operations/idempotency-service.ts'
 import { createIdempotencyStore } from '../../../src/storage/stores/idempotency-store.ts'
-import { createPipelineStore } from '../../../src/storage/stores/pipeline-store.ts'
+import { createPipelineStore } from '../../../src/storage/stores/pipelines/pipeline-store.ts'
 import { createTableReportStore } from '../../../src/storage/stores/tables/report-store.ts'
 import { createPipelineGuard } from '../../../src/streaming/supervision/pipeline-guard.ts'
 import { openSqlDatabase } from '../../catalog/support.ts'

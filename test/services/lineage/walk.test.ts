@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Flow, inOrderOfUse, pipelineFlow } from '../../../src/services/lineage/flow.ts'
 import { countHidden, walkLineage, type WalkRequest } from '../../../src/services/lineage/walk.ts'
-import type { PipelineRecord } from '../../../src/storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../../src/storage/stores/pipelines/pipeline-store.ts'
 
 let made = 0
 function pipeline(sources: readonly string[], sinkTable: string, state: PipelineRecord['state'] = 'running'): Flow {

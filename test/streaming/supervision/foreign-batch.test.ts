@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Role } from '../../../src/domain/roles.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
-import type { PipelineRecord } from '../../../src/storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../../src/storage/stores/pipelines/pipeline-store.ts'
 import { Checkpoint } from '../../../src/streaming/checkpoint/checkpoint.ts'
 import { foreignBatchProblem } from '../../../src/streaming/supervision/foreign-batch.ts'
 

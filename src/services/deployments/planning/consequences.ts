@@ -1,5 +1,5 @@
 import type { PlannedRun } from '../../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../../storage/stores/pipelines/pipeline-store.ts'
 import type { ReadPosition } from '../../../streaming/source/history.ts'
 import type { BatchQuery } from '../../../streaming/sink/batch-query.ts'
 import type { OldProgress } from './old-progress.ts'

@@ -1,6 +1,6 @@
 import { loadIfPresent } from '../../../catalog/load-if-present.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
-import type { PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord } from '../../../storage/stores/pipelines/pipeline-store.ts'
 import { Checkpoint } from '../../../streaming/checkpoint/checkpoint.ts'
 import { fromStoredPosition } from '../../../streaming/checkpoint/stored-positions.ts'
 import { committedOffsets } from '../../../streaming/recovery/committed-offsets.ts'

@@ -1,5 +1,5 @@
 import type { IntoBranch, StartFrom } from '../../../schemas/pipelines.ts'
-import type { PipelineOptions, PipelineRecord } from '../../../storage/stores/pipeline-store.ts'
+import type { PipelineOptions, PipelineRecord } from '../../../storage/stores/pipelines/pipeline-store.ts'
 import type { OldProgress } from './old-progress.ts'
 import { BlockedError } from './plan-problems.ts'
 

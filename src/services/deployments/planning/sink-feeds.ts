@@ -1,7 +1,7 @@
 import type { Table } from '../../../iceberg/metadata/table.ts'
 import { snapshotById, type TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../../iceberg/metadata/snapshot-ancestry.ts'
-import type { PipelineStore } from '../../../storage/stores/pipeline-store.ts'
+import type { PipelineStore } from '../../../storage/stores/pipelines/pipeline-store.ts'
 import { type KnownProgress, listProgress } from '../../../streaming/sink/progress.ts'
 import { toCount } from '../../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../../streaming/source/offset.ts'

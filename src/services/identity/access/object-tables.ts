@@ -6,7 +6,7 @@ import type { ApprovalStore } from '../../../storage/stores/approvals/approval-s
 import type { EnvironmentStore } from '../../../storage/stores/environment-store.ts'
 import type { OperationStore } from '../../../storage/stores/operations/operation-store.ts'
 import type { QuarantineStore } from '../../../storage/stores/operations/quarantine-store.ts'
-import type { PipelineRecord, PipelineStore } from '../../../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore } from '../../../storage/stores/pipelines/pipeline-store.ts'
 import type { VersionStore } from '../../../storage/stores/version-store.ts'
 import { TABLE_FIELDS } from '../../../streaming/graph/column-uses.ts'
 import { type ParameterValues, secretName, textParts } from '../../../streaming/graph/parameter-text.ts'

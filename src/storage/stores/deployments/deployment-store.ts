@@ -6,7 +6,7 @@ import { fromColumn, toColumn } from '../../json-column.ts'
 import type { KeyPageRequest } from '../../key-page.ts'
 import { decodeOptional } from '../../nullable.ts'
 import type { DeploymentsTable, StateTables } from '../../schema.ts'
-import type { Lease } from '../pipeline-store.ts'
+import type { Lease } from '../pipelines/pipeline-store.ts'
 import type { DeploymentGuard, Rollout } from './rollout-record.ts'
 
 /** A definition in an environment. */

@@ -1,6 +1,6 @@
 import type { DeployCheckpoint, DeploymentAction, RecordedState } from '../../../domain/deployments.ts'
 import type { IntoBranch, StartFrom } from '../../../schemas/pipelines.ts'
-import type { PipelineRecord } from '../pipeline-store.ts'
+import type { PipelineRecord } from '../pipelines/pipeline-store.ts'
 import type { WindowOverride } from '../window-override.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** The engine that runs a pipeline, and how to reach its query in Spark. */
 export const sparkPipelines: Migration = {

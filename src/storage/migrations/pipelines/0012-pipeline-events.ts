@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** When a pipeline that was reported as degraded last failed, so that it is reported as recovered once. */
 export const pipelineEvents: Migration = {

@@ -1,11 +1,11 @@
 import type { Kysely, Selectable } from 'kysely'
 
-import type { RunEnvironment } from '../../domain/environments.ts'
-import type { ReadMode, SchemaChange, SinkWrite } from '../../domain/pipelines/modes.ts'
-import type { IntoBranch, PipelineProgress, StartFrom } from '../../schemas/pipelines.ts'
-import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../json-column.ts'
-import { decodeOptional } from '../nullable.ts'
-import type { PipelineState, StateTables, StreamingPipelinesTable } from '../schema.ts'
+import type { RunEnvironment } from '../../../domain/environments.ts'
+import type { ReadMode, SchemaChange, SinkWrite } from '../../../domain/pipelines/modes.ts'
+import type { IntoBranch, PipelineProgress, StartFrom } from '../../../schemas/pipelines.ts'
+import { fromColumn, fromRequiredColumn, toColumn, toRequiredColumn } from '../../json-column.ts'
+import { decodeOptional } from '../../nullable.ts'
+import type { PipelineState, StateTables, StreamingPipelinesTable } from '../../schema.ts'
 
 /** The read position of one source of a pipeline; the snapshot id is text. */
 export interface StoredPosition {
