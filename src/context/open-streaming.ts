@@ -18,7 +18,13 @@ import {
   type MonitorService,
   type MonitorSettings,
 } from '../services/pipelines/monitor-service.ts'
-import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts'
+import { createPipelineHistory } from '../services/pipelines/history/pipeline-history.ts'
+import {
+  createStoredProgress,
+  startThinning,
+  startWriting,
+  type StoredProgress,
+} from '../services/pipelines/history/stored-progress.ts'
 import { createRecordedPipelines, watchRecoveries } from '../services/pipelines/recorded-pipelines.ts'
 import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
@@ -103,6 +109,7 @@ export function openStreaming(given: StreamingParts): Streaming {
   const { state, catalog, graphs, environments, engine, newId, now, log, settings, monitorSettings, observer } = given
   const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
+  const stored = createStoredProgress({ ...state, now })
   const store = createRecordedPipelines({ ...state, now })
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
   const current = () => catalog.current()
@@ -134,7 +141,7 @@ export function openStreaming(given: StreamingParts): Streaming {
     spark: given.spark,
     store,
     supervisor,
-    history: createPipelineHistory(hub, now),
+    history: createPipelineHistory(hub, stored, now),
     checkpointIo,
     roots,
     inTransaction,
@@ -153,7 +160,7 @@ export function openStreaming(given: StreamingParts): Streaming {
   })
   const listPipelines = (caller: Caller, id: string | undefined) => pipelines.describeAll(caller, id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
-  const background = inBackground(supervisor, watchesOf(given, { store, hub, pins }))
+  const background = inBackground(supervisor, watchesOf(given, { store, hub, pins, stored }), stored)
   return { parts: { store, supervisor, checkpointIo, roots, unpin }, pipelines, background, hub, monitor }
 }
 
@@ -161,12 +168,13 @@ interface Watched {
   readonly store: PipelineStore
   readonly hub: MetricsHub
   readonly pins: PinKeeper
+  readonly stored: StoredProgress
 }
 
-/** The periodic checks of pipelines; each begins when it is called. */
+/** The periodic work of pipelines; each begins when it is called. */
 function watchesOf(
   { state, now, log, settings }: StreamingParts,
-  { store, hub, pins }: Watched,
+  { store, hub, pins, stored }: Watched,
 ): readonly (() => Loop)[] {
   const { instance } = state
   const onError = (error: unknown): void => log.warn('pipelines could not be checked', { error })
@@ -174,11 +182,17 @@ function watchesOf(
   const recoveries = () => watchRecoveries({ ...state, now, steadyMs: settings?.steadyMs ?? STEADY_MS, onError })
   const follow = () =>
     pollOtherInstances({ store, hub, instanceId: instance.id, everyMs: POLL_OTHER_INSTANCES_MS, onError })
-  return instance.isShared ? [guard, recoveries, follow] : [guard, recoveries]
+  const onHistoryError = (error: unknown): void => log.warn('the history of pipelines could not be stored', { error })
+  const history = [() => startWriting(stored, onHistoryError), () => startThinning(stored, onHistoryError)]
+  return [guard, recoveries, ...history, ...(instance.isShared ? [follow] : [])]
 }
 
-/** The supervisor together with periodic checks. */
-function inBackground(supervisor: Supervisor, watches: readonly (() => Loop)[]): Streaming['background'] {
+/** The supervisor together with periodic work. At the end, the history of the last minute is stored. */
+function inBackground(
+  supervisor: Supervisor,
+  watches: readonly (() => Loop)[],
+  stored: StoredProgress,
+): Streaming['background'] {
   let loops: readonly Loop[] = []
   return {
     async start() {
@@ -188,6 +202,7 @@ function inBackground(supervisor: Supervisor, watches: readonly (() => Loop)[]):
     async close() {
       await Promise.all(loops.map((loop) => loop.stop()))
       await supervisor.close()
+      await stored.write('all').catch(() => undefined) // the state database does not respond
     },
   }
 }

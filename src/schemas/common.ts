@@ -46,6 +46,16 @@ export const timeInput = z.iso
   .overwrite((text) => new Date(text).toISOString())
   .meta({ example: '2026-11-20T10:00:00.000Z' })
 
+/** The parameters of a history that is drawn as a chart: a range of time, and how many points of it. */
+export const chartRange = {
+  from: timeInput.optional().meta({ description: 'Default: the oldest that is stored' }),
+  to: timeInput.optional().meta({ description: 'Default: now' }),
+  points: z.coerce.number().int().min(50).max(2000).optional().meta({
+    description:
+      'At most so many points. Where there are more, the first, last, least and greatest of equal spans of time stay',
+  }),
+}
+
 /** A 64-bit snapshot id as decimal text: it exceeds what JSON numbers carry exactly. */
 export const snapshotId = z
   .string()

@@ -3,6 +3,7 @@ import { SCHEMA_CHANGES } from '../domain/pipelines/modes.ts'
 import { keyColumns, READ_HELP, readMode, writeMode } from './node-types.ts'
 import {
   bytes,
+  chartRange,
   count,
   nextPageToken,
   NO_CONTROL_CHARACTERS,
@@ -216,6 +217,9 @@ const progressPoint = z
     batch_duration_ms: count,
     lag_rows: count.meta({ description: 'Unread rows of all sources together' }),
     lag_seconds: z.number().min(0).meta({ description: 'Lag of the source that is furthest behind' }),
+    after_gap: z.boolean().meta({
+      description: 'Before this trigger, nothing was reported for longer than the trigger interval explains',
+    }),
   })
   .meta({ id: 'ProgressPoint' })
 
@@ -228,13 +232,18 @@ const stateChange = z
   })
   .meta({ id: 'PipelineStateChange' })
 
-/** What this process saw of a pipeline, oldest first. */
+/** A range of the stored triggers; without any of these, the last triggers that this process observed. */
+export const pipelineHistoryQuery = z.strictObject(chartRange)
+
+/** Triggers and states of a pipeline, oldest first. */
 export const pipelineHistory = z
   .object({
     success: z.literal(true),
     since: timestamp.meta({ description: 'Start of the recording in this process' }),
-    progress: z.array(progressPoint).meta({ description: 'The last 300 triggers' }),
-    states: z.array(stateChange).meta({ description: 'The last 100 state changes' }),
+    oldest: timestamp.nullable().meta({ description: 'The oldest stored trigger; null: none' }),
+    progress: z.array(progressPoint).meta({ description: 'The last 300 triggers, or those of the range' }),
+    is_thinned: z.boolean().meta({ description: 'Whether triggers of the range are left out' }),
+    states: z.array(stateChange).meta({ description: 'The last 100 state changes of this process' }),
   })
   .meta({ id: 'PipelineHistory' })
 
@@ -242,5 +251,7 @@ export const pipelineHistory = z
 export type IntoBranch = z.infer<typeof intoBranch>
 /** See {@link startFrom}. */
 export type StartFrom = z.infer<typeof startFrom>
+/** See {@link pipelineHistoryQuery}. */
+export type PipelineHistoryQuery = z.infer<typeof pipelineHistoryQuery>
 export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
 export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

@@ -34,6 +34,7 @@ export interface StateTables {
   readonly provider_sessions: ProviderSessionsTable
   readonly instances: InstancesTable
   readonly streaming_pipelines: StreamingPipelinesTable
+  readonly pipeline_samples: PipelineSamplesTable
   readonly pipeline_definitions: PipelineDefinitionsTable
   readonly pipeline_versions: PipelineVersionsTable
   readonly approval_requests: ApprovalRequestsTable
@@ -307,6 +308,17 @@ export interface ApprovalCommentsTable {
   author: string
   comment: string
   created_at: string
+}
+
+/** Triggers of a pipeline in a span of time, thinned. */
+export interface PipelineSamplesTable {
+  pipeline_id: string
+  /** The times of the first and the last trigger. */
+  from_at: string
+  to_at: string
+  /** The span is a minute, or an hour of which less stays. */
+  span: 'minute' | 'hour'
+  points_json: string
 }
 
 /** States of a pipeline's run (docs/api.md#streaming-pipelines). */

@@ -2,6 +2,7 @@ import {
   listPipelinesQuery,
   pipelineAnswer,
   pipelineHistory,
+  pipelineHistoryQuery,
   pipelineList,
   pipelineParams,
   startPipelineRequest,
@@ -69,12 +70,13 @@ function readRoutes(pipelines: PipelineService): Route[] {
       path: '/api/pipeline/{pipeline_id}/history',
       operationId: 'getPipelineHistory',
       reach: 'objects',
-      summary: 'Recent triggers and states of a pipeline, as recorded by this process',
+      summary: 'Recent triggers and states of a pipeline, or the stored triggers of a range of time',
       minRole: 'Auditor',
       params: pipelineParams,
+      query: pipelineHistoryQuery,
       responses: { 200: { description: 'Oldest first', schema: pipelineHistory } },
-    }).handle(async ({ params }) => {
-      const history = await pipelines.history(params.pipeline_id)
+    }).handle(async ({ params, query }) => {
+      const history = await pipelines.history(params.pipeline_id, query)
       return { status: 200, body: { success: true, ...history } }
     }),
     route({

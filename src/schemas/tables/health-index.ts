@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { HEALTH_BANDS } from '../../domain/tables/health-band.ts'
-import { bytes, catalogName, count, namespaceName, nextPageToken, pageQuery, timestamp } from '../common.ts'
+import { bytes, catalogName, chartRange, count, namespaceName, nextPageToken, pageQuery, timestamp } from '../common.ts'
 
 /** What the health index can be sorted by. */
 export const HEALTH_SORTS = ['score', 'small_files', 'delete_ratio', 'bytes', 'last_commit', 'name'] as const
@@ -61,25 +61,35 @@ export const healthIndex = z
   })
   .meta({ id: 'HealthIndex' })
 
+/** The samples of a history: after commits, one a day, or after commits with days where these are no longer stored. */
+export const HEALTH_HISTORY_KINDS = ['commit', 'day', 'all'] as const
+
 export const healthHistoryQuery = pageQuery.extend({
-  kind: z.enum(['commit', 'day']).optional().meta({ description: 'Default: commit' }),
+  kind: z.enum(HEALTH_HISTORY_KINDS).optional().meta({
+    description: 'Default: commit. `all`: after commits and, before the oldest of these, one a day; all in one page',
+  }),
+  ...chartRange,
+})
+
+const healthSample = z.object({
+  at: timestamp,
+  score: z.int().min(0).max(100),
+  data_file_count: count,
+  total_size_bytes: bytes,
+  small_file_count: count,
+  delete_file_count: count,
+  snapshot_count: count,
 })
 
 export const healthHistory = z
   .object({
     success: z.literal(true),
     table: z.string(),
-    samples: z.array(
-      z.object({
-        at: timestamp,
-        score: z.int().min(0).max(100),
-        data_file_count: count,
-        total_size_bytes: bytes,
-        small_file_count: count,
-        delete_file_count: count,
-        snapshot_count: count,
-      }),
-    ),
+    samples: z.array(healthSample),
+    previous: healthSample
+      .nullable()
+      .meta({ description: 'The newest sample before `from`, whose score holds until the first' }),
+    is_thinned: z.boolean().meta({ description: 'Whether samples are left out because of `points`' }),
     next_page_token: nextPageToken,
   })
   .meta({ id: 'HealthHistory' })

@@ -15,7 +15,7 @@ import type { EnvironmentService } from '../environments/environment-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import type { PipelineSpark } from './pipeline-engine.ts'
 import { appendPipelineEvent, type PipelineEventType } from './pipeline-events.ts'
-import type { PipelineHistory } from './pipeline-history.ts'
+import type { PipelineHistory } from './history/pipeline-history.ts'
 
 /** A definition's version, compiled to run. */
 export interface CompiledVersion {

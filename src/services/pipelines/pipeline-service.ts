@@ -1,15 +1,20 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/roles.ts'
-import type { ListPipelinesQuery, StartPipelineRequest } from '../../schemas/pipelines.ts'
-import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
+import type { ListPipelinesQuery, PipelineHistoryQuery, StartPipelineRequest } from '../../schemas/pipelines.ts'
+import {
+  createPipelineStore,
+  type PipelineRecord,
+  type PipelineStore,
+} from '../../storage/stores/pipelines/pipeline-store.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { tablesOfPipeline } from '../identity/access/object-tables.ts'
 import { seesTables } from '../identity/access/require-access.ts'
 import { requireRoleOn } from '../environments/write-rules.ts'
 import { type ListPage, pageOfList } from '../paging/paging.ts'
+import { requireRange } from '../paging/time-range.ts'
 import { type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
-import type { PipelineHistoryView } from './pipeline-history.ts'
+import type { PipelineHistoryView } from './history/pipeline-history.ts'
 import { startPipeline } from './start-pipeline.ts'
 
 /** Starts, stops and shows streaming pipelines. */
@@ -20,8 +25,8 @@ export interface PipelineService {
   stop(id: string, mode: 'graceful' | 'immediate', context: RequestContext): Promise<PipelineView>
   /** Throws `NOT_FOUND`. */
   status(id: string): Promise<PipelineView>
-  /** What this process observed of the pipeline. Throws `NOT_FOUND`. */
-  history(id: string): Promise<PipelineHistoryView>
+  /** Triggers and states of the pipeline. Throws `NOT_FOUND`, `INVALID_REQUEST` for a range that ends before it begins. */
+  history(id: string, query: PipelineHistoryQuery): Promise<PipelineHistoryView>
   /** Newest first, those whose tables all exist for the caller. */
   list(query: ListPipelinesQuery, caller: Caller): Promise<ListPage<PipelineView>>
   /** Deletes a pipeline that is not live. Throws `NOT_FOUND`, `CONFLICT`, `FORBIDDEN` for its environment's role. */
@@ -54,7 +59,10 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       return describePipeline(await find(id))
     },
     status: async (id) => describePipeline(await find(id)),
-    history: async (id) => deps.history.of((await find(id)).id),
+    async history(id, query) {
+      requireRange(query)
+      return deps.history.of((await find(id)).id, query)
+    },
     async list({ state, ...page }, caller) {
       const records = await visiblePipelines(deps, caller)
       const shown = state === undefined ? records : records.filter((one) => one.state === state)
@@ -77,7 +85,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
           context,
         })
       })
-      deps.history.forget(id)
+      await deps.history.forget(id)
       await deps.unpin?.(pipeline)
     },
     async describeAll(caller, id) {

@@ -6,7 +6,11 @@ import { type Caller, hasRole } from '../../domain/roles.ts'
 import type { StartFrom, StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
-import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipelines/pipeline-store.ts'
+import {
+  createPipelineStore,
+  type PipelineRecord,
+  type PipelineStore,
+} from '../../storage/stores/pipelines/pipeline-store.ts'
 import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'

@@ -26,6 +26,7 @@ import { otherDeliveries } from './alerts/0026-other-deliveries.ts'
 import { approvalRules } from './lifecycle/0025-approval-rules.ts'
 import { managed } from './lifecycle/0027-managed.ts'
 import { signIn } from './identity/0028-sign-in.ts'
+import { pipelineSamples } from './pipelines/0029-pipeline-samples.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -58,4 +59,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [26, otherDeliveries],
   [27, managed],
   [28, signIn],
+  [29, pipelineSamples],
 ])

@@ -7,11 +7,15 @@ export interface HubEvent {
   readonly seq: number
   /** A newer event replaces an older one with the same key. */
   readonly key: string
+  /** Another process runs the pipeline, and this event may leave out some before it. */
+  readonly isRelayed: boolean
 }
 
 /** Sends pipeline events to subscribers; none of them can delay the others or a pipeline. */
 export interface MetricsHub {
   publish(kind: HubEvent['kind'], pipelineId: string, payload: object): void
+  /** Publishes what is known of a pipeline of another process. */
+  relay(kind: HubEvent['kind'], pipelineId: string, payload: object): void
   /** The number of the last event; 0: none yet. */
   readonly lastSeq: number
   /** Calls back with all events, or those of one pipeline, as they are published; returns the unsubscribe function. */
@@ -24,12 +28,14 @@ export interface MetricsHub {
 export function createMetricsHub(): MetricsHub {
   const listeners = new Set<(event: HubEvent) => void>()
   let lastSeq = 0
+  const send = (event: Omit<HubEvent, 'seq' | 'key'>): void => {
+    lastSeq += 1
+    const numbered = { ...event, seq: lastSeq, key: `${event.kind} ${event.pipelineId}` }
+    for (const listener of listeners) listener(numbered)
+  }
   return {
-    publish(kind, pipelineId, payload) {
-      lastSeq += 1
-      const event = { kind, pipelineId, payload, seq: lastSeq, key: `${kind} ${pipelineId}` }
-      for (const listener of listeners) listener(event)
-    },
+    publish: (kind, pipelineId, payload) => send({ kind, pipelineId, payload, isRelayed: false }),
+    relay: (kind, pipelineId, payload) => send({ kind, pipelineId, payload, isRelayed: true }),
     get lastSeq() {
       return lastSeq
     },

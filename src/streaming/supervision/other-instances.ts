@@ -35,15 +35,15 @@ async function poll({ store, instanceId, hub }: PollDeps, published: Map<string,
     const before = published.get(record.id)
     const now = { state: stateKey(record), progress: JSON.stringify(record.progress ?? null) }
     published.set(record.id, now)
-    if (before?.state !== now.state) hub.publish('state', record.id, describePipeline(record))
+    if (before?.state !== now.state) hub.relay('state', record.id, describePipeline(record))
     const { progress } = record
     const isNew = before !== undefined && before.progress !== now.progress
-    if (isNew && typeof progress === 'object' && progress !== null) hub.publish('progress', record.id, progress)
+    if (isNew && typeof progress === 'object' && progress !== null) hub.relay('progress', record.id, progress)
   }
   for (const id of [...published.keys()].filter((known) => !seen.has(known))) {
     published.delete(id)
     const record = await store.find(id)
-    if (record !== undefined) hub.publish('state', id, describePipeline(record))
+    if (record !== undefined) hub.relay('state', id, describePipeline(record))
   }
 }
 

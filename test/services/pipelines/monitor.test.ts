@@ -80,12 +80,12 @@ const publish = (kind: 'state' | 'progress', id: string, payload: object): void 
 describe('the pipeline monitor', () => {
   it('sends hello first, then states and progress in order', async () => {
     await start()
-    publish('state', 'pipe-1', { id: 'pipe-1', state: 'running' })
+    publish('state', 'pipe-1', { id: 'pipe-1', state: 'running', trigger_interval: '1 second' })
     const watcher = await watch()
     await until(() => watcher.messages.length === 1)
     expect(watcher.messages[0]).toMatchObject({ type: 'hello', seq: 1, pipelines: expect.any(Array) })
     publish('progress', 'pipe-1', { batch_id: 7, sources: [], sink: { num_output_rows: 0 } })
-    publish('state', 'pipe-2', { id: 'pipe-2', state: 'degraded' })
+    publish('state', 'pipe-2', { id: 'pipe-2', state: 'degraded', trigger_interval: '1 second' })
     await until(() => watcher.messages.length === 3)
     expect(watcher.messages.slice(1)).toEqual([
       {
@@ -95,7 +95,13 @@ describe('the pipeline monitor', () => {
         pipeline_id: 'pipe-1',
         progress: { batch_id: 7, sources: [], sink: { num_output_rows: 0 } },
       },
-      { type: 'state', seq: 3, dropped: 0, pipeline_id: 'pipe-2', pipeline: { id: 'pipe-2', state: 'degraded' } },
+      {
+        type: 'state',
+        seq: 3,
+        dropped: 0,
+        pipeline_id: 'pipe-2',
+        pipeline: { id: 'pipe-2', state: 'degraded', trigger_interval: '1 second' },
+      },
     ])
   })
 
@@ -358,7 +364,7 @@ describe('misbehaving clients', () => {
     const rounds = 600
     for (let round = 1; round <= rounds; round += 1) {
       publish('progress', 'pipe-a', { round, filler, sources: [], sink: { num_output_rows: 0 } })
-      publish('state', 'pipe-b', { id: 'pipe-b', state: 'running', round })
+      publish('state', 'pipe-b', { id: 'pipe-b', state: 'running', trigger_interval: '1 second', round })
       if (round % 10 === 0) await sleep(2)
     }
     await until(() => fast.messages.length > 2 && fast.messages.at(-1)?.['pipeline']?.round === rounds)

@@ -1,26 +1,11 @@
-import type { BatchProgress } from '../../streaming/sink/batch-progress.ts'
-import type { HubEvent, MetricsHub } from '../../streaming/supervision/metrics-hub.ts'
-import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
-
-/** A trigger as a point in a chart. */
-export interface ProgressPoint {
-  readonly at: string
-  readonly batch_id: number
-  readonly num_input_rows: number
-  readonly num_output_rows: number
-  /** Of the output rows, those with a new key, and those that replaced a row with their key. */
-  readonly num_inserted_rows: number
-  readonly num_updated_rows: number
-  readonly num_deleted_rows: number
-  readonly rows_diverted: number
-  readonly rows_dropped: number
-  readonly input_rows_per_second: number | null
-  readonly processed_rows_per_second: number | null
-  readonly batch_duration_ms: number
-  /** Unread rows of all sources together, and the seconds of the source that is furthest behind. */
-  readonly lag_rows: number
-  readonly lag_seconds: number
-}
+import { parseTriggerInterval } from '../../../domain/pipelines/trigger-interval.ts'
+import { longestSilenceMs } from '../../../domain/pipelines/silence.ts'
+import type { PipelineHistoryQuery } from '../../../schemas/pipelines.ts'
+import type { BatchProgress } from '../../../streaming/sink/batch-progress.ts'
+import type { HubEvent, MetricsHub } from '../../../streaming/supervision/metrics-hub.ts'
+import type { PipelineView } from '../../../streaming/supervision/pipeline-view.ts'
+import { endOf, pointOf, type ProgressPoint, thinProgress } from './progress-point.ts'
+import type { StoredProgress } from './stored-progress.ts'
 
 /** A state transition of a pipeline. */
 export interface StateChange {
@@ -30,89 +15,113 @@ export interface StateChange {
   readonly error: PipelineView['error']
 }
 
-/** What this process observed of a pipeline, oldest first. */
+/** Triggers and states of a pipeline, oldest first. */
 export interface PipelineHistoryView {
   /** When this process started to observe. */
   readonly since: string
+  /** The oldest trigger that is known; null: none. */
+  readonly oldest: string | null
   readonly progress: readonly ProgressPoint[]
+  /** Some triggers of the range are left out of `progress`. */
+  readonly is_thinned: boolean
   readonly states: readonly StateChange[]
 }
 
-/** Stores the last triggers and states of each pipeline, so that charts do not start empty. */
+/** Keeps the last triggers and states of each pipeline, and stores triggers for longer ranges. */
 export interface PipelineHistory {
-  of(pipelineId: string): PipelineHistoryView
+  /** The last triggers that this process observed or, with any parameter, the stored ones of a range. */
+  of(pipelineId: string, query: PipelineHistoryQuery): Promise<PipelineHistoryView>
   /** Deletes the history of a pipeline that is gone. */
-  forget(pipelineId: string): void
+  forget(pipelineId: string): Promise<void>
 }
 
 const MAX_POINTS = 300
 const MAX_STATES = 100
 /** A list is cut to its limit only when it is a quarter longer, so that adding a point does not copy the list. */
 const SLACK = 1.25
+/** Points of a range unless the request says otherwise. */
+const POINTS_OF_RANGE = 1000
 
 interface Lines {
   readonly progress: ProgressPoint[]
   readonly states: StateChange[]
+  longestSilenceMs: number
 }
 
-/** A history in memory: it starts with the process, and covers the pipelines that run in it. */
-export function createPipelineHistory(hub: MetricsHub, now: () => Date): PipelineHistory {
+/** A history of the pipelines that run in this process, over the stored one of all. */
+export function createPipelineHistory(
+  hub: MetricsHub,
+  stored: Pick<StoredProgress, 'add' | 'list' | 'oldest' | 'forget'>,
+  now: () => Date,
+): PipelineHistory {
   const since = now().toISOString()
   const lines = new Map<string, Lines>()
   hub.listen((news) => {
     let known = lines.get(news.pipelineId)
-    if (known === undefined) lines.set(news.pipelineId, (known = { progress: [], states: [] }))
-    keep(known, news, now)
+    if (known === undefined) {
+      known = { progress: [], states: [], longestSilenceMs: longestSilenceMs(0) }
+      lines.set(news.pipelineId, known)
+    }
+    const point = keep(known, news, now)
+    if (point !== undefined && !news.isRelayed) stored.add(news.pipelineId, point)
   })
   return {
-    of(pipelineId) {
+    async of(pipelineId, query) {
       const { progress, states } = lines.get(pipelineId) ?? { progress: [], states: [] }
-      return { since, progress: progress.slice(-MAX_POINTS), states: states.slice(-MAX_STATES) }
+      const recent = progress.slice(-MAX_POINTS)
+      const oldest = (await stored.oldest(pipelineId)) ?? recent[0]?.at ?? null
+      const view = { since, oldest, states: states.slice(-MAX_STATES) }
+      const { from, to, points: limit } = query
+      if (from === undefined && to === undefined && limit === undefined) {
+        return { ...view, progress: recent, is_thinned: false }
+      }
+      const found = joined(await stored.list(pipelineId, { from, to }), recent, query)
+      const shown = thinProgress(found, limit ?? POINTS_OF_RANGE)
+      return { ...view, progress: shown, is_thinned: shown.length < found.length }
     },
-    forget: (pipelineId) => void lines.delete(pipelineId),
+    forget(pipelineId) {
+      lines.delete(pipelineId)
+      return stored.forget(pipelineId)
+    },
   }
 }
 
-function keep({ progress, states }: Lines, { kind, payload }: HubEvent, now: () => Date): void {
+/** Stored triggers, in which the recent ones replace those of the same times, because none of them is left out. */
+function joined(
+  stored: readonly ProgressPoint[],
+  recent: readonly ProgressPoint[],
+  { from = '', to = '9999' }: PipelineHistoryQuery,
+): readonly ProgressPoint[] {
+  const byTime = new Map(stored.map((point) => [point.at, point]))
+  for (const [place, point] of recent.entries()) {
+    const isAfterGap = point.after_gap || (place === 0 && byTime.get(point.at)?.after_gap === true)
+    if (point.at >= from && point.at <= to) byTime.set(point.at, { ...point, after_gap: isAfterGap })
+  }
+  return [...byTime.values()].sort((a, b) => (a.at < b.at ? -1 : 1))
+}
+
+/** Adds a trigger or state to the lines of its pipeline; returns the trigger. */
+function keep(lines: Lines, { kind, payload }: HubEvent, now: () => Date): ProgressPoint | undefined {
+  const { progress, states } = lines
   if (kind === 'progress') {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the hub carries one shape for each kind
-    push(progress, pointOf(payload as BatchProgress), MAX_POINTS)
-    return
+    const batch = payload as BatchProgress
+    const before = progress.at(-1)
+    const silenceMs = before && Date.parse(batch.timestamp) - endOf(before)
+    const point = pointOf(batch, silenceMs === undefined || silenceMs > lines.longestSilenceMs)
+    push(progress, point, MAX_POINTS)
+    return point
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
-  const { state, run_id, error } = payload as PipelineView
+  const { state, run_id, error, trigger_interval: interval } = payload as PipelineView
+  lines.longestSilenceMs = longestSilenceMs(parseTriggerInterval(interval) ?? 0)
   const last = states.at(-1)
   const isSame = last?.state === state && last.run_id === run_id && last.error?.message === error?.message
   if (!isSame) push(states, { at: now().toISOString(), state, run_id, error }, MAX_STATES)
+  return undefined
 }
 
 function push<T>(line: T[], item: T, limit: number): void {
   line.push(item)
   if (line.length > limit * SLACK) line.splice(0, line.length - limit)
-}
-
-function pointOf(progress: BatchProgress): ProgressPoint {
-  const { sink } = progress
-  let rows = 0
-  let seconds = 0
-  for (const { lag } of progress.sources) {
-    rows += lag.rows
-    seconds = Math.max(seconds, lag.seconds)
-  }
-  return {
-    at: progress.timestamp,
-    batch_id: progress.batch_id,
-    num_input_rows: progress.num_input_rows,
-    num_output_rows: sink.num_output_rows,
-    num_inserted_rows: sink.num_inserted_rows,
-    num_updated_rows: sink.num_updated_rows,
-    num_deleted_rows: sink.num_deleted_rows,
-    rows_diverted: progress.rows_diverted,
-    rows_dropped: progress.rows_dropped,
-    input_rows_per_second: progress.input_rows_per_second,
-    processed_rows_per_second: progress.processed_rows_per_second,
-    batch_duration_ms: progress.batch_duration_ms,
-    lag_rows: rows,
-    lag_seconds: seconds,
-  }
 }

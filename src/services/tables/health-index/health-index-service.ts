@@ -4,7 +4,6 @@ import type { HealthBand } from '../../../domain/tables/health-band.ts'
 import type { healthHistory, healthIndex, IndexedTableView } from '../../../schemas/tables/health-index.ts'
 import type { Wire } from '../../../schemas/wire.ts'
 import { fromRequiredColumn } from '../../../storage/json-column.ts'
-import type { TableHealthSamplesTable } from '../../../storage/automation-schema.ts'
 import {
   type HealthIndexStore,
   type HealthSort,
@@ -16,7 +15,9 @@ import {
 } from '../../../storage/stores/tables/health-index-store.ts'
 import { isLimited, seesTable } from '../../identity/access/require-access.ts'
 import { decodePageToken, encodePageToken } from '../../paging/page-token.ts'
-import { pageLimit, type PageQuery } from '../../paging/paging.ts'
+import type { PageQuery } from '../../paging/paging.ts'
+import { requireRange } from '../../paging/time-range.ts'
+import { type HealthHistoryQuery, readHistory } from './health-history.ts'
 import type { CatalogService } from '../../catalogs/catalog-service.ts'
 import type { HealthIndexer } from './indexer.ts'
 import type { IndexedAction } from './measure-table.ts'
@@ -35,11 +36,8 @@ export interface HealthIndexQuery extends PageQuery {
 export interface HealthIndexService {
   /** Tables that exist for the caller, and counts over these. */
   list(query: HealthIndexQuery, caller: Caller): Promise<Wire<typeof healthIndex>>
-  /** Samples, newest first. Throws `NOT_FOUND` for a table that is not in the index. */
-  history(
-    table: string,
-    query: PageQuery & { readonly kind?: 'commit' | 'day' | undefined },
-  ): Promise<Wire<typeof healthHistory>>
+  /** Samples, newest first. Throws `NOT_FOUND` for a table that is not in the index, `INVALID_REQUEST` for a wrong range. */
+  history(table: string, query: HealthHistoryQuery): Promise<Wire<typeof healthHistory>>
 }
 
 /** Rows of a page without `page_size`. */
@@ -95,21 +93,12 @@ export function createHealthIndexService(
         next_page_token: last === undefined ? null : tokenOf(key, indexCursor(last, sort)),
       }
     },
-    async history(table, { kind = 'commit', ...page }) {
+    async history(table, query) {
+      requireRange(query)
       const row = await store.find(table)
       if (row === undefined)
         throw new DomainError('NOT_FOUND', `table ${table} does not exist, or the health index has not measured it yet`)
-      const limit = Math.min(pageLimit(page), 1000)
-      const before = decodePageToken(page.page_token, (slot) => (typeof slot === 'string' ? slot : undefined))
-      const found = await store.samples(row.table_uuid, { kind, limit: limit + 1, before })
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
-      return {
-        success: true,
-        table,
-        samples: shown.map(sampleView),
-        next_page_token: last === undefined ? null : encodePageToken(last.slot),
-      }
+      return { success: true, table, ...(await readHistory(store, row.table_uuid, query)) }
     },
   }
 }
@@ -154,18 +143,6 @@ async function visibleTotals(store: HealthIndexStore, caller: Caller): Promise<I
     }
   }
   return { bands, ...sums }
-}
-
-function sampleView(sample: TableHealthSamplesTable): Wire<typeof healthHistory>['samples'][number] {
-  return {
-    at: sample.at,
-    score: sample.score,
-    data_file_count: sample.data_file_count,
-    total_size_bytes: sample.total_size_bytes,
-    small_file_count: sample.small_file_count,
-    delete_file_count: sample.delete_file_count,
-    snapshot_count: sample.snapshot_count,
-  }
 }
 
 function tokenOf(key: string, { value, name }: IndexCursor): string {

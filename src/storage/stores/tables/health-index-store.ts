@@ -55,6 +55,17 @@ const KNOWN = [
   'newest_snapshot_ms',
 ] as const satisfies readonly (keyof TableHealth)[]
 
+/** Which samples of a table to return; default: all. */
+export interface SampleQuery {
+  readonly kind: 'commit' | 'day'
+  readonly limit?: number | undefined
+  /** Only samples of earlier slots. */
+  readonly before?: string | undefined
+  /** Times, RFC 3339 in UTC, both included. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
 /** The latest health of each table, and samples over time. */
 export interface HealthIndexStore {
   known(): Promise<readonly KnownTable[]>
@@ -69,11 +80,8 @@ export interface HealthIndexStore {
   /** Tables whose freshness target has passed at `nowMs` and that are not marked as stale. */
   overdue(nowMs: number): Promise<readonly TableHealth[]>
   markStale(table: string): Promise<void>
-  /** Samples of one kind, newest first, from before `before`. */
-  samples(
-    uuid: string,
-    query: { readonly kind: 'commit' | 'day'; readonly limit: number; readonly before?: string | undefined },
-  ): Promise<readonly TableHealthSamplesTable[]>
+  /** Samples of one kind, newest first. */
+  samples(uuid: string, query: SampleQuery): Promise<readonly TableHealthSamplesTable[]>
   /** Removes samples of one kind that are older than `at`. */
   pruneSamples(kind: 'commit' | 'day', at: string): Promise<void>
 }
@@ -143,21 +151,24 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
     async markStale(table) {
       await db.updateTable('table_health').set({ is_stale: 1 }).where('table_name', '=', table).execute()
     },
-    samples: (uuid, { kind, limit, before }) =>
-      db
-        .selectFrom('table_health_samples')
-        .selectAll()
-        .where('table_uuid', '=', uuid)
-        .where('kind', '=', kind)
-        .$if(before !== undefined, (query) => query.where('slot', '<', before ?? ''))
-        .orderBy('slot', 'desc')
-        .limit(limit)
-        .execute(),
+    samples: (uuid, query) => samples(db, uuid, query),
     async pruneSamples(kind, at) {
       await db.deleteFrom('table_health_samples').where('kind', '=', kind).where('at', '<', at).execute()
     },
   }
 }
+
+/** A slot is the start of the time of its sample, so that conditions on slots, which have an index, follow from those on times. */
+function samples(db: Kysely<StateTables>, uuid: string, { kind, limit, before, from, to }: SampleQuery) {
+  let rows = db.selectFrom('table_health_samples').selectAll().where('table_uuid', '=', uuid).where('kind', '=', kind)
+  if (before !== undefined) rows = rows.where('slot', '<', before)
+  if (from !== undefined) rows = rows.where('slot', '>=', from.slice(0, DAY_LENGTH)).where('at', '>=', from)
+  if (to !== undefined) rows = rows.where('slot', '<=', to).where('at', '<=', to)
+  if (limit !== undefined) rows = rows.limit(limit)
+  return rows.orderBy('slot', 'desc').execute()
+}
+
+const DAY_LENGTH = '2026-11-20'.length
 
 async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonly TableHealth[]> {
   const { sort, order, catalog, namespace, band, search, limit, after } = query
