@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MonitorMessage, Pipeline, PipelineProgress } from '../../frontend/src/api/types.ts'
+import type { MonitorMessage, Pipeline, PipelineHistory, PipelineProgress } from '../../frontend/src/api/types.ts'
 import { countByState, orderedIds } from '../../frontend/src/features/pipelines/list-order.ts'
 import {
   applyMessages,
@@ -14,6 +14,7 @@ import { chartPoints } from '../../frontend/src/features/pipelines/monitor/chart
 import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
 import { isMerging, modesOfGraph } from '../../frontend/src/features/pipelines/modes.ts'
 import { isIdle, sampleOf } from '../../frontend/src/features/pipelines/monitor/sample.ts'
+import { joinedSamples } from '../../frontend/src/features/pipelines/monitor/samples-of.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/monitor/ring-buffer.ts'
 import { sparklinePath } from '../../frontend/src/components/chart/sparkline-path.ts'
 
@@ -337,6 +338,22 @@ describe('the points of the charts', () => {
     const points = chartPoints([sample(0), sample(20), sample(60)], 1000)
     expect(points.x).toEqual([0, 20, 21.001, 60])
     expect(points.samples.map((one) => one?.batchId)).toEqual([0, 20, undefined, 60])
+  })
+
+  it('have the gaps of stored triggers, between which others may be left out', () => {
+    const stored = [sample(0), { ...sample(100), isAfterGap: false }, { ...sample(101), isAfterGap: true }]
+    const points = chartPoints(stored, 1000)
+    expect(points.x).toEqual([0, 100, 100.999, 101])
+    expect(points.samples.map((one) => one?.batchId)).toEqual([0, 100, undefined, 101])
+  })
+
+  it('follow stored triggers only with newer live ones', () => {
+    const point = { at: '1970-01-01T00:01:40.000Z', batch_id: 7, lag_rows: 0, lag_seconds: 0, after_gap: false }
+    const history = { progress: [point] } as unknown as PipelineHistory
+    expect(joinedSamples(history, [sample(40), sample(100), sample(110)]).map(({ batchId }) => batchId)).toEqual([
+      7, 110,
+    ])
+    expect(joinedSamples(undefined, [sample(40)]).map(({ batchId }) => batchId)).toEqual([40])
   })
 
   it('have no gap between triggers with a long interval', () => {

@@ -10,15 +10,6 @@ export const savings = {
     all: 'Savings by day',
     byPolicies: (policies: string, all: string) => `Policies ran ${policies} of ${all}.`,
   },
-  ranges: {
-    label: 'Range',
-    week: '7 d',
-    month: '30 d',
-    quarter: '90 d',
-    year: '1 y',
-    from: 'From',
-    to: 'To',
-  },
   measured: 'Measured',
   figures: {
     files: 'Files rewritten',

@@ -137,13 +137,10 @@ export const health = {
   needsRole: (role: string) => `Requires the role ${role}.`,
   history: {
     title: 'Score over time',
-    kinds: { commit: 'After commits', day: 'Daily' },
-    kindLabel: 'Samples',
     series: 'Score',
     none: 'No samples yet. The first one is taken when the table is measured.',
     summary: ({ samples, first, last, lowest }: Readonly<Record<'samples' | 'first' | 'last' | 'lowest', string>>) =>
       `Health score over ${samples}: first ${first}, last ${last}, lowest ${lowest}.`,
-    cut: (samples: string) => `The last ${samples}. Older ones exist.`,
   },
 } as const
 

@@ -107,14 +107,26 @@ describe('the lag of pipelines', () => {
 describe('the line of scores', () => {
   const sample = (at: string, score: number) => ({ at, score }) as HealthSample
 
+  const samples = [sample('1970-01-01T00:01:00Z', 80), sample('1970-01-01T00:00:30Z', 60)]
+
   it('goes from the oldest sample to now, where the last score still holds', () => {
-    const line = scoreLine([sample('1970-01-01T00:01:00Z', 80), sample('1970-01-01T00:00:30Z', 60)], 90_000)
-    expect(line).toEqual({ x: [30, 60, 90], scores: [60, 80, 80] })
+    const line = scoreLine({ samples, previous: null }, { fromMs: 0, toMs: 120_000 }, 90_000)
+    expect(line).toEqual({ x: [30, 60, 90], values: [60, 80, 80] })
   })
 
-  it('is empty without samples, and does not go back in time for a clock that is behind', () => {
-    expect(scoreLine([], 1000)).toEqual({ x: [], scores: [] })
-    expect(scoreLine([sample('1970-01-01T00:01:00Z', 80)], 1000)).toEqual({ x: [60], scores: [80] })
+  it('begins with the score from before the range', () => {
+    const previous = sample('1970-01-01T00:00:05Z', 40)
+    const line = scoreLine({ samples, previous }, { fromMs: 20_000, toMs: 50_000 }, 90_000)
+    expect(line).toEqual({ x: [20, 30, 50], values: [40, 60, 60] })
+    expect(scoreLine({ samples: [], previous }, { fromMs: 20_000, toMs: 50_000 }, 90_000)).toEqual({
+      x: [20, 50],
+      values: [40, 40],
+    })
+  })
+
+  it('is empty without samples, and in a range before the first', () => {
+    expect(scoreLine({ samples: [], previous: null }, { fromMs: 0, toMs: 5000 }, 9000)).toEqual({ x: [], values: [] })
+    expect(scoreLine({ samples, previous: null }, { fromMs: 0, toMs: 5000 }, 90_000)).toEqual({ x: [], values: [] })
   })
 })
 

@@ -118,8 +118,9 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
     const caption = page.locator('figcaption')
     const [newest] = await samples()
     expect(await caption.first().textContent()).toContain(`last ${newest.score}`)
-    await page.getByText('Daily', { exact: true }).click()
-    await expect.poll(() => caption.first().textContent(), SOON).toContain('Health score over 1 sample')
+    await page.getByText('1 y', { exact: true }).click()
+    await page.waitForURL(/range=1y/)
+    await expect.poll(() => caption.first().textContent(), SOON).toContain(`last ${newest.score}`)
     expect(await accessibilityBreaches(page)).toEqual([])
   })
 

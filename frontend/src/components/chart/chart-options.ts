@@ -1,18 +1,22 @@
 import UPlot from 'uplot'
 import { formatAxisTime, type Zone } from '../../time/zone.ts'
 import { textScale } from '../text/text-scale.ts'
-import type { ChartProps, ChartSeries } from './chart-props.ts'
+import type { ChartProps, ChartSeries, ChartTime } from './chart-props.ts'
 import { tooltipPlugin } from './chart-tooltip.ts'
+import { watchDrag } from './drag-span.ts'
+import { partOf } from './range/chart-range.ts'
 
 export interface ChartFrame {
   /** px */
   readonly width: number
   readonly height: number
   readonly zone: Zone
+  /** The time axis as it is now. */
+  readonly time: () => ChartTime
 }
 
 /** The uPlot options of a chart, in the current colors of the page. */
-export function chartOptions(props: ChartProps, { width, height, zone }: ChartFrame): UPlot.Options {
+export function chartOptions(props: ChartProps, { width, height, zone, time }: ChartFrame): UPlot.Options {
   const { format, series, syncKey, top } = props
   const axis = {
     stroke: cssColor('--mantine-color-dimmed'),
@@ -32,7 +36,7 @@ export function chartOptions(props: ChartProps, { width, height, zone }: ChartFr
     },
     tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone === 'UTC' ? 'Etc/UTC' : zone),
     scales: {
-      x: { time: true, range: timeRange },
+      x: { time: true, range: (plot, min, max) => boundsInSeconds(time()) ?? timeRange(plot, min, max) },
       y: { range: (_plot, _min, max) => [0, top ?? (max > 0 ? max * 1.1 : 1)] },
     },
     axes: [
@@ -54,7 +58,7 @@ export function chartOptions(props: ChartProps, { width, height, zone }: ChartFr
       },
     ],
     series: [{}, ...series.map(seriesOptions)],
-    plugins: [tooltipPlugin({ format, zone })],
+    plugins: [tooltipPlugin({ format, zone }), ...(props.onPart ? [partPlugin(time)] : [])],
   }
 }
 
@@ -84,6 +88,26 @@ function lonePoints({ data }: UPlot, series: number): number[] | null {
 
 function hasValue(value: number | null | undefined): boolean {
   return value !== null && value !== undefined
+}
+
+function boundsInSeconds({ bounds }: ChartTime): [number, number] | undefined {
+  return bounds && [bounds.fromMs / 1000, bounds.toMs / 1000]
+}
+
+/** Lets the user drag a part across the plot. */
+function partPlugin(time: () => ChartTime): UPlot.Plugin {
+  let stop: (() => void) | undefined
+  return {
+    hooks: {
+      init: (plot) => {
+        stop = watchDrag(plot.over, (from, to) => {
+          const { bounds, onPart } = time()
+          if (bounds) onPart?.(partOf(bounds, from, to))
+        })
+      },
+      destroy: () => stop?.(),
+    },
+  }
 }
 
 /** Minimum time span, s: in a shorter one all labels would be the same. */

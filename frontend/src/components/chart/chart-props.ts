@@ -1,3 +1,5 @@
+import type { ChartRange, RangeBounds } from './range/chart-range.ts'
+
 /** A line of a chart. */
 export interface ChartSeries {
   readonly label: string
@@ -10,8 +12,16 @@ export interface ChartSeries {
   readonly kind?: 'line' | 'steps'
 }
 
+/** The time axis of a chart whose range can be chosen. */
+export interface ChartTime {
+  /** The ends of the axis; default: those of the values. */
+  readonly bounds?: RangeBounds
+  /** Receives a part of the bounds that the user drags across the chart. */
+  readonly onPart?: (part: ChartRange) => void
+}
+
 /** What a chart shows. */
-export interface ChartProps {
+export interface ChartProps extends ChartTime {
   /** Seconds since 1970, ascending. */
   readonly x: readonly number[]
   readonly series: readonly ChartSeries[]

@@ -10,10 +10,10 @@ import type { ChartProps } from './chart-props.ts'
 
 /**
  * A chart over time that follows the colour scheme, the width and the time zone of the page. The pointer shows the time
- * and the values under it; `summary` is the text alternative.
+ * and the values under it, and drags a part of the range if `onPart` is given; `summary` is the text alternative.
  */
 export function Chart(props: ChartProps) {
-  const { x, series, summary, height = 160, syncKey } = props
+  const { x, series, summary, height = 160, syncKey, bounds } = props
   const { ref, width } = useElementSize()
   const holder = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(undefined)
@@ -27,7 +27,7 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => {
     if (holder.current === null || width === 0) return undefined
-    const options = chartOptions(latest.current, { width, height, zone })
+    const options = chartOptions(latest.current, { width, height, zone, time: () => latest.current })
     const made = new UPlot(options, dataOf(latest.current), holder.current)
     plot.current = made
     return () => {
@@ -38,7 +38,7 @@ export function Chart(props: ChartProps) {
 
   useEffect(() => {
     plot.current?.setData(dataOf({ x, series }))
-  }, [x, series])
+  }, [x, series, bounds?.fromMs, bounds?.toMs])
 
   return (
     <figure className={classes.chart} ref={ref}>

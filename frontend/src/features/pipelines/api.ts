@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { type ChartRange, isOpenEnded, rangeQuery } from '../../components/chart/range/chart-range.ts'
 import type {
   Board,
   Pipeline,
@@ -19,7 +20,19 @@ export const pipelineQuery = (id: string) =>
     queryFn: async ({ signal }) => (await api.get<PipelineAnswer>(`${pathOf(id)}/status`, { signal })).pipeline,
   })
 
-/** The triggers and states of a pipeline from before the page was opened. */
+/** The stored triggers of a pipeline in a range, thinned to what a chart can show. */
+export const pipelineRangeQuery = (id: string, range: ChartRange) =>
+  queryOptions({
+    queryKey: ['pipelines', id, 'history', range],
+    queryFn: ({ signal }) => api.get<PipelineHistory>(`${pathOf(id)}/history`, { query: rangeQuery(range), signal }),
+    staleTime: 0,
+    // live samples are few: what follows the stored ones must not begin after a gap
+    ...(isOpenEnded(range) ? { refetchInterval: RELOAD_MS } : {}),
+  })
+
+const RELOAD_MS = 20_000
+
+/** The latest triggers and states of a pipeline. */
 export const pipelineHistoryQuery = (id: string) =>
   queryOptions({
     queryKey: ['pipelines', id, 'history'],

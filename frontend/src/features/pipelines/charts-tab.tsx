@@ -1,15 +1,21 @@
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { parseTriggerInterval } from '../../../../src/domain/pipelines/trigger-interval.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart/chart.tsx'
+import type { ChartTime } from '../../components/chart/chart-props.ts'
+import { boundsOf, type RangeBounds, type RangeSpec } from '../../components/chart/range/chart-range.ts'
+import { EmptyRange } from '../../components/chart/range/empty-range.tsx'
+import { RangeBar } from '../../components/chart/range/range-bar.tsx'
+import { useChartRange } from '../../components/chart/range/use-chart-range.ts'
+import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { useNow } from '../../time/relative-time.tsx'
-import { formatCount, formatDuration, formatPlural, formatRelative } from '../../strings/everywhere/units.ts'
+import { formatCount, formatDuration, formatPlural } from '../../strings/everywhere/units.ts'
 import { useZone } from '../../time/time-settings.ts'
 import { formatTime } from '../../time/zone.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
-import { pipelineHistoryQuery } from './api.ts'
+import { pipelineRangeQuery } from './api.ts'
 import { type ChartPoints, chartPoints } from './monitor/chart-points.ts'
 import { formatRate } from './figures.ts'
 import type { LiveRow } from './monitor/state.ts'
@@ -46,35 +52,74 @@ const CHARTS: readonly ChartSpec[] = [
   },
 ]
 
-/** Rate, lag and batch duration over the last triggers, as charts or as a table. */
+/** Triggers are stored for 30 days. */
+const SPEC: RangeSpec = { presets: ['15m', '1h', '24h', '7d', '30d'], fallback: '1h', unit: 'time' }
+
+/** Rate, lag and batch duration over a range of time, as charts or as a table. */
 export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
-  const { data: history } = useQuery(pipelineHistoryQuery(pipeline.id))
+  const { range, choose } = useChartRange(SPEC)
+  const history = useQuery({ ...pipelineRangeQuery(pipeline.id, range), placeholderData: keepPreviousData })
   const [isTable, setTable] = useState(false)
   const modes = usePipelineModes(pipeline)
-  const now = useNow()
+  const nowMs = useNow().getTime()
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the row is another one whenever its samples are
-  const samples = useMemo(() => joinedSamples(history, live?.samples.toArray() ?? []), [history, live])
+  const known = useMemo(() => joinedSamples(history.data, live?.samples.toArray() ?? []), [history.data, live])
+  const newestMs = Math.max(nowMs, known.at(-1)?.atMs ?? 0)
+  const oldestMs = history.data?.oldest ? Date.parse(history.data.oldest) : undefined
+  const bounds = useMemo(
+    () => boundsOf(range, { nowMs: newestMs, oldestMs, unit: 'time' }),
+    [range, newestMs, oldestMs],
+  )
+  const samples = useMemo(() => known.filter(({ atMs }) => isWithin(atMs, bounds)), [known, bounds])
+  if (history.isError) return <ErrorState error={history.error} onRetry={() => void history.refetch()} />
   const merges = isMerging(modes, samples)
-  if (samples.length === 0) return <p className={classes.note}>{charts.nothing}</p>
+  const shown = { samples, isMerging: merges }
+  const triggerMs = parseTriggerInterval(pipeline.trigger_interval) ?? 0
   return (
     <>
-      {isTable ? (
-        <SampleTable samples={samples} isMerging={merges} />
+      <RangeBar
+        spec={SPEC}
+        range={range}
+        choose={choose}
+        oldestMs={oldestMs}
+        isLive
+        isThinned={history.data?.is_thinned === true}
+      />
+      {history.isPending || samples.length === 0 ? (
+        <NoSamples isBusy={history.isPending || history.isPlaceholderData} bounds={bounds} oldestMs={oldestMs} />
       ) : (
-        <SampleCharts
-          samples={samples}
-          isMerging={merges}
-          triggerMs={parseTriggerInterval(pipeline.trigger_interval) ?? 0}
-        />
+        <>
+          {isTable ? (
+            <SampleTable {...shown} />
+          ) : (
+            <SampleCharts {...shown} triggerMs={triggerMs} time={{ bounds, onPart: choose }} />
+          )}
+          <div className={classes.tools}>
+            <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
+              {isTable ? charts.asCharts : charts.asTable}
+            </Button>
+            <p className={classes.note}>{charts.gaps}</p>
+          </div>
+        </>
       )}
-      <div className={classes.tools}>
-        <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
-          {isTable ? charts.asCharts : charts.asTable}
-        </Button>
-        {history && <p className={classes.note}>{charts.since(formatRelative(history.since, now))}</p>}
-      </div>
     </>
   )
+}
+
+interface NoSamplesProps {
+  readonly isBusy: boolean
+  readonly bounds: RangeBounds
+  readonly oldestMs: number | undefined
+}
+
+function NoSamples({ isBusy, bounds, oldestMs }: NoSamplesProps) {
+  if (isBusy) return <Loading lines={6} />
+  if (oldestMs === undefined) return <p className={classes.note}>{charts.nothing}</p>
+  return <EmptyRange spec={SPEC} bounds={bounds} oldestMs={oldestMs} />
+}
+
+function isWithin(atMs: number, { fromMs, toMs }: RangeBounds): boolean {
+  return atMs >= fromMs && atMs <= toMs
 }
 
 interface SamplesProps {
@@ -83,14 +128,19 @@ interface SamplesProps {
   readonly isMerging: boolean
 }
 
-function SampleCharts({ samples, isMerging: merges, triggerMs }: SamplesProps & { readonly triggerMs: number }) {
+interface SampleChartsProps extends SamplesProps {
+  readonly triggerMs: number
+  readonly time: ChartTime
+}
+
+function SampleCharts({ samples, isMerging: merges, triggerMs, time }: SampleChartsProps) {
   const points = useMemo(() => chartPoints(samples, triggerMs), [samples, triggerMs])
   return (
     <div className={classes.charts}>
       {CHARTS.map((spec) => (
-        <SampleChart key={spec.title} spec={spec} points={points} />
+        <SampleChart key={spec.title} spec={spec} points={points} time={time} />
       ))}
-      {merges && <MergedChart points={points} />}
+      {merges && <MergedChart points={points} time={time} />}
     </div>
   )
 }
@@ -98,9 +148,10 @@ function SampleCharts({ samples, isMerging: merges, triggerMs }: SamplesProps & 
 interface SampleChartProps {
   readonly spec: ChartSpec
   readonly points: ChartPoints
+  readonly time: ChartTime
 }
 
-function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, points }: SampleChartProps) {
+function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, points, time }: SampleChartProps) {
   const { x, samples } = points
   const series = useMemo(
     () => [{ label: title, values: samples.map((one) => one && valueOf(one)), kind, fill: true }],
@@ -115,7 +166,16 @@ function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, po
   return (
     <section className={classes.chart}>
       <h2>{title}</h2>
-      <Chart x={x} series={series} format={format} whole={whole} summary={summary} height={180} syncKey="pipeline" />
+      <Chart
+        x={x}
+        series={series}
+        format={format}
+        whole={whole}
+        summary={summary}
+        height={180}
+        syncKey="pipeline"
+        {...time}
+      />
     </section>
   )
 }

@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { Chart } from '../../components/chart/chart.tsx'
 import { formatCount, formatPlural } from '../../strings/everywhere/units.ts'
 import { pipelines as words } from '../../strings/pipelines/pipelines.ts'
+import type { ChartTime } from '../../components/chart/chart-props.ts'
 import type { ChartPoints } from './monitor/chart-points.ts'
 import { isIdle } from './monitor/sample.ts'
 import classes from './pipelines.module.css'
@@ -14,7 +15,13 @@ const LINES = [
 ] as const
 
 /** Rows of the sink that each batch inserted, updated and deleted. */
-export function MergedChart({ points: { x, samples } }: { readonly points: ChartPoints }) {
+export function MergedChart({
+  points: { x, samples },
+  time,
+}: {
+  readonly points: ChartPoints
+  readonly time: ChartTime
+}) {
   const series = useMemo(
     () =>
       LINES.map(({ kind, color }) => ({
@@ -36,6 +43,7 @@ export function MergedChart({ points: { x, samples } }: { readonly points: Chart
         summary={charts.changesSummary(charts.changes, sums, samples.length)}
         height={180}
         syncKey="pipeline"
+        {...time}
       />
       <ul className={classes.legend}>
         {LINES.map(({ kind, color }) => (

@@ -48,6 +48,10 @@ export interface TableSearch {
   readonly compare?: string
   /** The column whose bounds are drawn; undefined: the first one that the table is laid out by. */
   readonly column?: string
+  /** The range of charts, see `components/chart/range/chart-range.ts`. */
+  readonly range?: string
+  readonly from?: string
+  readonly to?: string
   /** The action whose form is open. */
   readonly action?: string
   /** `1`: the form is filled with what the health report recommends. */
@@ -113,6 +117,9 @@ export function parseTableSearch(given: Given): TableSearch {
     ...text(given, 'hide'),
     ...text(given, 'compare'),
     ...text(given, 'column'),
+    ...text(given, 'range'),
+    ...text(given, 'from'),
+    ...text(given, 'to'),
     ...text(given, 'action'),
     ...text(given, 'recommended'),
     ...text(given, 'target'),

@@ -114,7 +114,7 @@ export const pipelines = {
         `${title}: last ${last}, maximum ${top}, over ${points} triggers`,
       noValues: (title: string) => `${title}: no batch in this period`,
       nothing: 'No data yet. The charts start with the first trigger.',
-      since: (at: string) => `Data since the service started, ${at}. Gaps mean that no batch ran.`,
+      gaps: 'Gaps mean that no batch ran, or that nothing was reported.',
       asTable: 'Show as table',
       asCharts: 'Show as charts',
       columns: { at: 'Trigger', batch: 'Batch', rows: 'Rows', rate: 'Rate', duration: 'Duration', lag: 'Unread' },

@@ -1,3 +1,7 @@
+import { useEffect, useRef } from 'react'
+import { type OnSpan, watchDrag } from '../../../components/chart/drag-span.ts'
+import type { ChartRange } from '../../../components/chart/range/chart-range.ts'
+import { partOfDays } from './days.ts'
 import classes from './savings.module.css'
 
 /** The value of one day, in parts that are drawn on each other. */
@@ -12,13 +16,25 @@ interface DayBarsProps {
   readonly format: (value: number) => string
   /** The text alternative. */
   readonly summary: string
+  /** Receives days that the user drags across the bars. */
+  readonly onPart: (part: ChartRange) => void
 }
 
 const HEIGHT = 120
 const PART_COLORS = ['--lh-accent', '--lh-warn-fill'] as const
 
 /** A bar for each day. The parts of a day are in the order of the legend. */
-export function DayBars({ days, format, summary }: DayBarsProps) {
+export function DayBars({ days, format, summary, onPart }: DayBarsProps) {
+  const area = useRef<HTMLDivElement>(null)
+  const choose = useRef<OnSpan>(undefined)
+  useEffect(() => {
+    const dates = days.map(({ date }) => date)
+    choose.current = (from, to) => onPart(partOfDays(dates, from, to))
+  }, [days, onPart])
+  useEffect(
+    () => (area.current === null ? undefined : watchDrag(area.current, (from, to) => choose.current?.(from, to))),
+    [],
+  )
   const top = Math.max(0, ...days.map((day) => sideOf(day, 1)))
   const bottom = Math.max(0, ...days.map((day) => sideOf(day, -1)))
   const span = top + bottom || 1
@@ -29,12 +45,14 @@ export function DayBars({ days, format, summary }: DayBarsProps) {
         <span>{format(top)}</span>
         <span>{bottom > 0 ? format(-bottom) : format(0)}</span>
       </div>
-      <svg viewBox={`0 0 ${days.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={summary}>
-        <line className={classes.zero} x1={0} x2={days.length} y1={zero} y2={zero} />
-        {days.map((day, at) => (
-          <Bar key={day.date} day={day} x={at} zero={zero} scale={HEIGHT / span} />
-        ))}
-      </svg>
+      <div ref={area}>
+        <svg viewBox={`0 0 ${days.length} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={summary}>
+          <line className={classes.zero} x1={0} x2={days.length} y1={zero} y2={zero} />
+          {days.map((day, at) => (
+            <Bar key={day.date} day={day} x={at} zero={zero} scale={HEIGHT / span} />
+          ))}
+        </svg>
+      </div>
       <div className={classes.ends} aria-hidden="true">
         <span>{days[0]?.date}</span>
         {days.length > 1 && <span>{days.at(-1)?.date}</span>}

@@ -1,6 +1,7 @@
 import { NativeSelect, Title } from '@mantine/core'
 import { useMemo } from 'react'
 import type { SavingsFigures, SavingsReport } from '../../../api/types.ts'
+import type { ChartRange } from '../../../components/chart/range/chart-range.ts'
 import { formatBytes, formatCount, formatDuration, formatPlural } from '../../../strings/everywhere/units.ts'
 import { savings } from '../../../strings/savings.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
@@ -25,8 +26,14 @@ const METRICS: { readonly [Name in keyof typeof words.metrics]: Metric } = {
 const NAMES = ['files', 'freed', 'requests', 'time', 'runs'] as const
 const BY = ['policy', 'person'] as const
 
+interface SavingsChartProps {
+  readonly report: SavingsReport
+  /** Receives days that the user drags across the chart. */
+  readonly onPart: (part: ChartRange) => void
+}
+
 /** One figure by day, as bars of what policies and people did; the figure is in the address. */
-export function SavingsChart({ report }: { readonly report: SavingsReport }) {
+export function SavingsChart({ report, onPart }: SavingsChartProps) {
   const [{ figure }, changeSearch] = useSearchParams()
   const name = NAMES.find((one) => one === figure) ?? 'files'
   const { valueOf, format } = METRICS[name]
@@ -61,7 +68,7 @@ export function SavingsChart({ report }: { readonly report: SavingsReport }) {
           onChange={({ currentTarget: { value } }) => changeSearch({ figure: value === 'files' ? undefined : value })}
         />
       </div>
-      <DayBars days={days} format={format} summary={summary} />
+      <DayBars days={days} format={format} summary={summary} onPart={onPart} />
       <BarLegend labels={BY.map((by) => words.by[by])} />
     </section>
   )

@@ -1,17 +1,18 @@
-import { SegmentedControl, TextInput, Title } from '@mantine/core'
+import { Title } from '@mantine/core'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useLiveEvents } from '../../../api/live-events.ts'
 import type { SavingsReport } from '../../../api/types.ts'
+import type { ChartRange } from '../../../components/chart/range/chart-range.ts'
+import { RangeBar } from '../../../components/chart/range/range-bar.tsx'
+import { useChartRange } from '../../../components/chart/range/use-chart-range.ts'
 import { Page } from '../../../components/page/page.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { DataTable } from '../../../components/table/data-table.tsx'
 import { operationStrings } from '../../../strings/operations.ts'
 import { savings as words } from '../../../strings/savings.ts'
-import { useSearchParams } from '../../../use-search-params.ts'
 import { savingsQuery } from './api.ts'
-import { addDays, dayOf, parseDay } from './days.ts'
+import { daysOf, SAVINGS_RANGE } from './days.ts'
 import { Estimates } from './estimates.tsx'
 import { SavingsChart } from './savings-chart.tsx'
 import { SAVINGS_COLUMNS, SHOWN_COLUMNS } from './savings-columns.tsx'
@@ -25,76 +26,27 @@ const SHOWN_ROWS = 12
 export function SavingsPage() {
   const client = useQueryClient()
   useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: ['operations', 'savings'] }))
-  const [{ from, to }] = useSearchParams()
-  const range = { from: parseDay(from), to: parseDay(to) }
+  const { range, choose } = useChartRange(SAVINGS_RANGE)
   const { data, error, isPending, isError, refetch } = useQuery({
-    ...savingsQuery(range),
+    ...savingsQuery(daysOf(range, new Date())),
     placeholderData: keepPreviousData,
   })
   return (
-    <Page
-      title={words.title}
-      lead={words.lead}
-      crumbs={[{ label: operationStrings.title, to: '/operations' }]}
-      actions={<RangeFields shown={data} />}
-    >
+    <Page title={words.title} lead={words.lead} crumbs={[{ label: operationStrings.title, to: '/operations' }]}>
+      <RangeBar spec={SAVINGS_RANGE} range={range} choose={choose} />
       {isPending && <Loading lines={10} />}
       {isError && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {data && !isError && <Report report={data} />}
+      {data && !isError && <Report report={data} onPart={choose} />}
     </Page>
   )
 }
 
-const PRESETS = { week: 7, month: 30, quarter: 90, year: 366 } as const
-const PRESET_NAMES = ['week', 'month', 'quarter', 'year'] as const
-
-function RangeFields({ shown }: { readonly shown: SavingsReport | undefined }) {
-  const [search, changeSearch] = useSearchParams()
-  const [today] = useState(() => dayOf(new Date()))
-  const to = parseDay(search['to']) ?? shown?.to ?? today
-  const from = parseDay(search['from']) ?? shown?.from ?? addDays(to, 1 - PRESETS.month)
-  const preset = PRESET_NAMES.find((name) => to === today && from === addDays(today, 1 - PRESETS[name]))
-  const choose = (value: string): void => {
-    const name = PRESET_NAMES.find((one) => one === value) ?? 'month'
-    changeSearch({ from: name === 'month' ? undefined : addDays(today, 1 - PRESETS[name]), to: undefined })
-  }
-  return (
-    <div className={classes.range} role="group" aria-label={words.ranges.label}>
-      <SegmentedControl
-        aria-label={words.ranges.label}
-        value={preset ?? ''}
-        onChange={choose}
-        data={PRESET_NAMES.map((value) => ({ value, label: words.ranges[value] }))}
-      />
-      <DayField label={words.ranges.from} day={from} max={to} onChange={(day) => changeSearch({ from: day, to })} />
-      <DayField label={words.ranges.to} day={to} max={today} onChange={(day) => changeSearch({ from, to: day })} />
-    </div>
-  )
+interface ReportProps {
+  readonly report: SavingsReport
+  readonly onPart: (part: ChartRange) => void
 }
 
-interface DayFieldProps {
-  readonly label: string
-  readonly day: string
-  readonly max: string
-  readonly onChange: (day: string) => void
-}
-
-function DayField({ label, day, max, onChange }: DayFieldProps) {
-  return (
-    <TextInput
-      type="date"
-      aria-label={label}
-      value={day}
-      max={max}
-      onChange={({ currentTarget: { value } }) => {
-        const next = parseDay(value)
-        if (next !== undefined) onChange(next)
-      }}
-    />
-  )
-}
-
-function Report({ report }: { readonly report: SavingsReport }) {
+function Report({ report, onPart }: ReportProps) {
   const { total, rows } = report
   if (rows.length === 0) {
     const { title, text, link } = words.empty
@@ -110,7 +62,7 @@ function Report({ report }: { readonly report: SavingsReport }) {
         {total.undone > 0 && <p className={classes.note}>{words.undone(total.undone)}</p>}
         {total.unmeasured > 0 && <p className={classes.note}>{words.unmeasured(total.unmeasured)}</p>}
       </section>
-      <SavingsChart report={report} />
+      <SavingsChart report={report} onPart={onPart} />
       <Estimates report={report} />
       <section className={classes.section} aria-labelledby="savings-list">
         <Title order={2} id="savings-list">

@@ -1,3 +1,4 @@
+import { longestSilenceMs } from '../../../../../src/domain/pipelines/silence.ts'
 import type { Sample } from './sample.ts'
 
 /** The chart data of a pipeline; null is a gap in the line. */
@@ -7,19 +8,16 @@ export interface ChartPoints {
   readonly samples: readonly (Sample | null)[]
 }
 
-/** Triggers without rows are reported every 10 s: a longer silence is a time without reports, such as a restart. */
-const SILENCE_MS = 25_000
-
 /** The samples as points over time, with a gap wherever nothing was reported for longer than the trigger explains. */
 export function chartPoints(samples: readonly Sample[], triggerMs: number): ChartPoints {
-  const longest = Math.max(SILENCE_MS, 3 * triggerMs)
+  const longest = longestSilenceMs(triggerMs)
   const x: number[] = []
   const points: (Sample | null)[] = []
   for (const [at, sample] of samples.entries()) {
     const before = samples[at - 1]
     const end = before ? before.atMs + before.durationMs : sample.atMs
-    if (sample.atMs - end > longest) {
-      x.push((end + 1) / 1000)
+    if (before && (sample.isAfterGap ?? sample.atMs - end > longest)) {
+      x.push(Math.min(end + 1, sample.atMs - 1) / 1000)
       points.push(null)
     }
     x.push(sample.atMs / 1000)

@@ -23,6 +23,8 @@ export interface Sample {
   readonly lagRows: number
   /** How far the source that is furthest behind is behind, s. */
   readonly lagSeconds: number
+  /** Whether nothing was reported before, for longer than the trigger explains; undefined: not known. */
+  readonly isAfterGap?: boolean
 }
 
 /** A trigger of the API as a sample for charts. */

@@ -1,7 +1,10 @@
 import type { PipelineHistory } from '../../../api/types.ts'
 import type { Sample } from './sample.ts'
 
-/** Samples from before and after the page was opened, as one series without duplicate triggers. */
+/**
+ * Stored samples, and those after them that came while the page is open. Stored ones may leave out triggers, so that live
+ * ones from before the newest of them are not added.
+ */
 export function joinedSamples(history: PipelineHistory | undefined, live: readonly Sample[]): Sample[] {
   const before = (history?.progress ?? []).map((point): Sample => ({
     atMs: Date.parse(point.at),
@@ -17,7 +20,8 @@ export function joinedSamples(history: PipelineHistory | undefined, live: readon
     },
     lagRows: point.lag_rows,
     lagSeconds: point.lag_seconds,
+    isAfterGap: point.after_gap,
   }))
-  const byTime = new Map([...before, ...live].map((sample) => [sample.atMs, sample]))
-  return [...byTime.values()].sort((a, b) => a.atMs - b.atMs)
+  const newest = before.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY
+  return [...before, ...live.filter(({ atMs }) => atMs > newest)]
 }

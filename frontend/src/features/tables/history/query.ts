@@ -1,17 +1,21 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '../../../api/client.ts'
 import type { HealthHistory } from '../../../api/types.ts'
+import { type ChartRange, rangeQuery } from '../../../components/chart/range/chart-range.ts'
 
-/** Whether a history has one sample for each commit, at most one a minute, or one for each day. */
-export type HistoryKind = 'commit' | 'day'
+const pathOf = (table: string): string => `/api/table/${encodeURIComponent(table)}/health/history`
 
-/** The latest samples of a table's health, newest first. */
-export const healthHistoryQuery = (table: string, kind: HistoryKind, count: number) =>
+/** The latest samples of a table's health after commits, newest first. */
+export const healthHistoryQuery = (table: string, count: number) =>
   queryOptions({
-    queryKey: ['table', table, 'health-history', kind, count],
+    queryKey: ['table', table, 'health-history', count],
+    queryFn: ({ signal }) => api.get<HealthHistory>(pathOf(table), { query: { page_size: count }, signal }),
+  })
+
+/** The samples of a table's health in a range, newest first, thinned to what a chart can show. */
+export const healthRangeQuery = (table: string, range: ChartRange) =>
+  queryOptions({
+    queryKey: ['table', table, 'health-history', 'range', range],
     queryFn: ({ signal }) =>
-      api.get<HealthHistory>(`/api/table/${encodeURIComponent(table)}/health/history`, {
-        query: { kind, page_size: count },
-        signal,
-      }),
+      api.get<HealthHistory>(pathOf(table), { query: { kind: 'all', ...rangeQuery(range) }, signal }),
   })

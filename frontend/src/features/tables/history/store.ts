@@ -97,7 +97,7 @@ class HistoryStore {
 
   async #load(table: string, signal: AbortSignal): Promise<void> {
     try {
-      const query = { ...healthHistoryQuery(table, 'commit', SPARK_SAMPLES), staleTime: FRESH_MS }
+      const query = { ...healthHistoryQuery(table, SPARK_SAMPLES), staleTime: FRESH_MS }
       const { samples } = await this.#limiter.run(() => queryClient.fetchQuery(query), signal)
       this.#tell(table, { samples })
     } catch (error) {

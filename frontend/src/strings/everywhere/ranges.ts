@@ -1,0 +1,27 @@
+/** Text about the range of time that charts show. */
+export const ranges = {
+  label: 'Range',
+  presets: {
+    '15m': '15 min',
+    '1h': '1 h',
+    '24h': '24 h',
+    '7d': '7 d',
+    '30d': '30 d',
+    '90d': '90 d',
+    '1y': '1 y',
+    all: 'All',
+  },
+  from: 'From',
+  to: 'To',
+  inZone: (end: string, zone: string) => `${end} (${zone})`,
+  show: 'Show',
+  wrongOrder: 'From must be before To.',
+  wrongTime: 'Enter a date and a time, or leave the field empty.',
+  back: (preset: string) => `Back to ${preset}`,
+  hint: 'Drag across a chart to show a part of it. A range without To ends now.',
+  live: 'New values are added as they come.',
+  fixed: (end: string) => `Not live: this range ends at ${end}.`,
+  none: (from: string, to: string) => `No values from ${from} to ${to}.`,
+  oldest: (at: string) => `The oldest stored value is from ${at}.`,
+  thinned: 'Not every value is drawn. The lowest and highest values are.',
+} as const
