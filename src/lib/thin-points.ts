@@ -25,42 +25,43 @@ export function thinPoints<T>(points: readonly T[], limit: number, reader: Point
 
 /** The first and the last point of a line, and for each value a point with the least and one with the greatest. */
 export function extremePoints<T>(points: readonly T[], reader: PointReader<T>): readonly T[] {
-  return inOrder(points, [...new Set(extremesOf(points, 0, points.length, reader))])
+  return inOrder(points, extremesOf(points, reader))
 }
 
 function extremesOfSpans<T>(points: readonly T[], spans: number, reader: PointReader<T>): readonly T[] {
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) return points
-  const start = reader.atMs(first)
-  const width = Math.max(1, reader.atMs(last) - start) / spans
-  const spanOf = (point: T): number => Math.min(spans - 1, Math.floor((reader.atMs(point) - start) / width))
+  const startMs = reader.atMs(first)
+  const width = Math.max(1, reader.atMs(last) - startMs) / spans
+  const spanOf = (point: T): number => Math.min(spans - 1, Math.floor((reader.atMs(point) - startMs) / width))
   const kept: number[] = []
   for (let begin = 0; begin < points.length;) {
     const span = spanOf(points[begin] ?? first)
     let end = begin + 1
     while (end < points.length && spanOf(points[end] ?? first) === span) end += 1
-    kept.push(...new Set(extremesOf(points, begin, end, reader)))
+    const start = begin
+    kept.push(...extremesOf(points.slice(begin, end), reader).map((place) => start + place))
     begin = end
   }
   return inOrder(points, kept)
 }
 
-/** The places of the first and the last point, and of the extremes of each value, from `begin` up to `end`. */
-function extremesOf<T>(points: readonly T[], begin: number, end: number, { values }: PointReader<T>): number[] {
-  const places = [begin, end - 1]
+/** The places of the first and the last point, and of the extremes of each value, each once. */
+function extremesOf<T>(points: readonly T[], { values }: PointReader<T>): readonly number[] {
+  if (points.length === 0) return []
+  const places = new Set([0, points.length - 1])
   for (const valueOf of values) {
     let least: Extreme | undefined
     let greatest: Extreme | undefined
-    for (const [offset, point] of points.slice(begin, end).entries()) {
+    for (const [at, point] of points.entries()) {
       const value = valueOf(point)
       if (value === null) continue
-      const at = begin + offset
       if (least === undefined || value < least.value) least = { at, value }
       if (greatest === undefined || value > greatest.value) greatest = { at, value }
     }
-    for (const extreme of [least, greatest]) if (extreme) places.push(extreme.at)
+    for (const extreme of [least, greatest]) if (extreme) places.add(extreme.at)
   }
-  return places
+  return [...places]
 }
 
 interface Extreme {

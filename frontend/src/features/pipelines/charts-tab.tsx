@@ -5,7 +5,12 @@ import { parseTriggerInterval } from '../../../../src/domain/pipelines/trigger-i
 import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart/chart.tsx'
 import type { ChartTime } from '../../components/chart/chart-props.ts'
-import { boundsOf, type RangeBounds, type RangeSpec } from '../../components/chart/range/chart-range.ts'
+import {
+  boundsOf,
+  type ChartRange,
+  type RangeBounds,
+  type RangeSpec,
+} from '../../components/chart/range/chart-range.ts'
 import { EmptyRange } from '../../components/chart/range/empty-range.tsx'
 import { RangeBar } from '../../components/chart/range/range-bar.tsx'
 import { useChartRange } from '../../components/chart/range/use-chart-range.ts'
@@ -56,11 +61,33 @@ const CHARTS: readonly ChartSpec[] = [
 const SPEC: RangeSpec = { presets: ['15m', '1h', '24h', '7d', '30d'], fallback: '1h', unit: 'time' }
 
 /** Rate, lag and batch duration over a range of time, as charts or as a table. */
-export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
-  const { range, choose } = useChartRange(SPEC)
+export function ChartsTab({ pipeline, live }: TabProps) {
+  const chosen = useChartRange(SPEC)
+  const { history, samples, bounds, oldestMs } = useSamples({ pipeline, live }, chosen.range)
+  const { data, isPending, isPlaceholderData, isError, error, refetch } = history
+  const isBusy = isPending || isPlaceholderData
+  return (
+    <>
+      <RangeBar spec={SPEC} {...chosen} oldestMs={oldestMs} isLive isThinned={data?.is_thinned === true} />
+      {isError && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!isError && (isPending || samples.length === 0) && (
+        <NoSamples isBusy={isBusy} bounds={bounds} oldestMs={oldestMs} />
+      )}
+      {data && !isError && samples.length > 0 && (
+        <Samples pipeline={pipeline} samples={samples} time={{ bounds, onPart: chosen.choose }} />
+      )}
+    </>
+  )
+}
+
+interface TabProps {
+  readonly pipeline: Pipeline
+  readonly live: LiveRow | undefined
+}
+
+/** The stored samples of a range, followed by those that came while the page is open. */
+function useSamples({ pipeline, live }: TabProps, range: ChartRange) {
   const history = useQuery({ ...pipelineRangeQuery(pipeline.id, range), placeholderData: keepPreviousData })
-  const [isTable, setTable] = useState(false)
-  const modes = usePipelineModes(pipeline)
   const nowMs = useNow().getTime()
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the row is another one whenever its samples are
   const known = useMemo(() => joinedSamples(history.data, live?.samples.toArray() ?? []), [history.data, live])
@@ -71,37 +98,32 @@ export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; rea
     [range, newestMs, oldestMs],
   )
   const samples = useMemo(() => known.filter(({ atMs }) => isWithin(atMs, bounds)), [known, bounds])
-  if (history.isError) return <ErrorState error={history.error} onRetry={() => void history.refetch()} />
-  const merges = isMerging(modes, samples)
-  const shown = { samples, isMerging: merges }
+  return { history, samples, bounds, oldestMs }
+}
+
+interface ShownSamplesProps {
+  readonly pipeline: Pipeline
+  readonly samples: readonly Sample[]
+  readonly time: ChartTime
+}
+
+function Samples({ pipeline, samples, time }: ShownSamplesProps) {
+  const [isTable, setTable] = useState(false)
+  const merges = isMerging(usePipelineModes(pipeline), samples)
   const triggerMs = parseTriggerInterval(pipeline.trigger_interval) ?? 0
   return (
     <>
-      <RangeBar
-        spec={SPEC}
-        range={range}
-        choose={choose}
-        oldestMs={oldestMs}
-        isLive
-        isThinned={history.data?.is_thinned === true}
-      />
-      {history.isPending || samples.length === 0 ? (
-        <NoSamples isBusy={history.isPending || history.isPlaceholderData} bounds={bounds} oldestMs={oldestMs} />
+      {isTable ? (
+        <SampleTable samples={samples} isMerging={merges} />
       ) : (
-        <>
-          {isTable ? (
-            <SampleTable {...shown} />
-          ) : (
-            <SampleCharts {...shown} triggerMs={triggerMs} time={{ bounds, onPart: choose }} />
-          )}
-          <div className={classes.tools}>
-            <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
-              {isTable ? charts.asCharts : charts.asTable}
-            </Button>
-            <p className={classes.note}>{charts.gaps}</p>
-          </div>
-        </>
+        <SampleCharts samples={samples} isMerging={merges} triggerMs={triggerMs} time={time} />
       )}
+      <div className={classes.tools}>
+        <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
+          {isTable ? charts.asCharts : charts.asTable}
+        </Button>
+        <p className={classes.note}>{charts.gaps}</p>
+      </div>
     </>
   )
 }

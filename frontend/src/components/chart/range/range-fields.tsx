@@ -2,6 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { ranges as words } from '../../../strings/everywhere/ranges.ts'
 import { useZone } from '../../../time/time-settings.ts'
+import type { Zone } from '../../../time/zone.ts'
 import { boundsOf, type ChartRange, type Ends, isOpenEnded, type RangeSpec } from './chart-range.ts'
 import classes from './range-bar.module.css'
 import { endInput, parseEnd } from './range-times.ts'
@@ -27,15 +28,11 @@ export function RangeFields({ spec, range, ends, onChoose }: RangeFieldsProps) {
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    const [from, to] = [parseEnd(shown.from, spec, zone), parseEnd(shown.to, spec, zone)]
-    const isWrong = (shown.from !== '' && from === undefined) || (shown.to !== '' && to === undefined)
-    const isEmpty = from === undefined && to === undefined
-    const end = to ?? ends.nowMs
-    const isBackwards = from !== undefined && (spec.unit === 'day' ? from > end : from >= end)
-    setError(isWrong || isEmpty ? words.wrongTime : isBackwards ? words.wrongOrder : undefined)
-    if (isWrong || isEmpty || isBackwards) return
+    const read = readDraft(shown, { spec, zone, nowMs: ends.nowMs })
+    setError(typeof read === 'string' ? read : undefined)
+    if (typeof read === 'string') return
     setDraft({})
-    onChoose({ kind: 'part', fromMs: from, toMs: to })
+    onChoose(read)
   }
   const field = (end: 'from' | 'to') => (
     <TextInput
@@ -58,4 +55,21 @@ export function RangeFields({ spec, range, ends, onChoose }: RangeFieldsProps) {
       </Button>
     </form>
   )
+}
+
+interface DraftContext {
+  readonly spec: RangeSpec
+  readonly zone: Zone
+  readonly nowMs: number
+}
+
+/** The range that the fields describe, or what is wrong with them. */
+function readDraft({ from, to }: Required<Draft>, { spec, zone, nowMs }: DraftContext): ChartRange | string {
+  const [fromMs, toMs] = [parseEnd(from, spec, zone), parseEnd(to, spec, zone)]
+  const isRead = (text: string, ms: number | undefined): boolean => text === '' || ms !== undefined
+  if (!isRead(from, fromMs) || !isRead(to, toMs)) return words.wrongTime
+  if (fromMs === undefined && toMs === undefined) return words.wrongTime
+  const shortest = spec.unit === 'day' ? 0 : 1
+  if (fromMs !== undefined && (toMs ?? nowMs) - fromMs < shortest) return words.wrongOrder
+  return { kind: 'part', fromMs, toMs }
 }

@@ -5,6 +5,7 @@ import { useLiveEvents } from '../../../api/live-events.ts'
 import type { SavingsReport } from '../../../api/types.ts'
 import type { ChartRange } from '../../../components/chart/range/chart-range.ts'
 import { RangeBar } from '../../../components/chart/range/range-bar.tsx'
+import { useNow } from '../../../time/relative-time.tsx'
 import { useChartRange } from '../../../components/chart/range/use-chart-range.ts'
 import { Page } from '../../../components/page/page.tsx'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
@@ -28,7 +29,7 @@ export function SavingsPage() {
   useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: ['operations', 'savings'] }))
   const { range, choose } = useChartRange(SAVINGS_RANGE)
   const { data, error, isPending, isError, refetch } = useQuery({
-    ...savingsQuery(daysOf(range, new Date())),
+    ...savingsQuery(daysOf(range, useNow())),
     placeholderData: keepPreviousData,
   })
   return (
