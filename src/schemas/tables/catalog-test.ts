@@ -58,7 +58,11 @@ export const catalogEntry = z
   .object({
     name: z.string(),
     is_default: z.boolean().meta({ description: 'Names of tables without a catalog mean this one' }),
-    is_open: z.boolean().meta({ description: 'False: the catalog could not be opened; the test shows the reason' }),
+    is_open: z.boolean().meta({ description: 'False: the catalog could not be opened' }),
+    problem: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the catalog could not be opened, without secrets; null: it is open' }),
     settings: catalogConfig,
   })
   .meta({ id: 'CatalogEntry' })

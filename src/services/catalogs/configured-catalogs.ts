@@ -1,10 +1,12 @@
 import type { CatalogSettings } from '../../catalog/settings.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
 import type { CatalogEntry, catalogList } from '../../schemas/tables/catalog-test.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import { type PageQuery, pageOfList } from '../paging/paging.ts'
 import type { CatalogService } from './catalog-service.ts'
-import { describeSettings } from './shown-settings.ts'
+import { redactor } from './secret-texts.ts'
+import { describeSettings, secretsOf } from './shown-settings.ts'
 
 type Configured = Pick<CatalogService, 'settings' | 'problem' | 'others' | 'version'>
 
@@ -33,8 +35,22 @@ function entryOf(
   settings: CatalogSettings,
   { isDefault, problem }: { readonly isDefault: boolean; readonly problem: unknown },
 ): CatalogEntry {
-  const isOpen = problem === undefined
-  return { name: settings.catalogName, is_default: isDefault, is_open: isOpen, settings: describeSettings(settings) }
+  return {
+    name: settings.catalogName,
+    is_default: isDefault,
+    is_open: problem === undefined,
+    problem: problem === undefined ? null : reasonOf(problem, settings),
+    settings: describeSettings(settings),
+  }
+}
+
+/** A problem in words. Errors of other kinds are not written for users. */
+function reasonOf(problem: unknown, settings: CatalogSettings): string {
+  if (!(problem instanceof IcebergError || problem instanceof DomainError)) {
+    return 'The catalog could not be opened. A test of its connection shows more.'
+  }
+  const redact = redactor(secretsOf(settings).map((secret) => ['secret', secret]))
+  return redact(problem.message)
 }
 
 /** The settings of a configured catalog, with secrets. Throws `NOT_FOUND`. */

@@ -15,7 +15,7 @@ import { mergeSettings } from '../merged-settings.ts'
 import { isHarmless, secretsOf } from '../shown-settings.ts'
 import type { TestRun } from './checks.ts'
 import { runChecks, TEST_LIMITS, type TestLimits } from './run-checks.ts'
-import { readValues, redactor } from './secret-texts.ts'
+import { readValues, redactor } from '../secret-texts.ts'
 
 export interface ConnectionTestsDeps {
   readonly catalog: Pick<CatalogService, 'settings' | 'others'>
@@ -98,7 +98,7 @@ export function createConnectionTests(deps: ConnectionTestsDeps): ConnectionTest
       return inTurn({ key: `stored ${name}`, settings, isNew: false, busy }, options)
     },
     async testDraft(request, options) {
-      const settings = mergeSettings(request, deps.catalog.settings())
+      const settings = mergeSettings(request, storedFor(deps.catalog, request.catalog_name))
       const busy = 'a test of settings that are not stored is running: wait for its result'
       return inTurn({ key: 'draft', settings, isNew: true, busy }, options)
     },
@@ -109,6 +109,11 @@ export function createConnectionTests(deps: ConnectionTestsDeps): ConnectionTest
       waited.abort()
     },
   }
+}
+
+/** The settings whose secrets a draft may keep: those of the other catalog with its name, else those of the default one. */
+function storedFor(catalog: ConnectionTestsDeps['catalog'], name: string): CatalogSettings | undefined {
+  return catalog.others().find(({ settings }) => settings.catalogName === name)?.settings ?? catalog.settings()
 }
 
 /** What is tested. */

@@ -10,7 +10,7 @@ import {
 } from '../../../schemas/tables/catalog-test.ts'
 import { CHECK_WORK, type TestRun } from './checks.ts'
 import { hintFor } from './hints.ts'
-import type { Redact } from './secret-texts.ts'
+import type { Redact } from '../secret-texts.ts'
 
 /** How long a test may take. */
 export interface TestLimits {

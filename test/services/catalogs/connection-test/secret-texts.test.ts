@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readValues, redactor } from '../../../../src/services/catalogs/connection-test/secret-texts.ts'
+import { readValues, redactor } from '../../../../src/services/catalogs/secret-texts.ts'
 
 const KEY = 'c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50'
 const NAMED: readonly (readonly [string, string])[] = [

@@ -1,5 +1,5 @@
-import type { CatalogSettings } from '../../../catalog/settings.ts'
-import { REDACTED } from '../../../domain/network/uri-password.ts'
+import type { CatalogSettings } from '../../catalog/settings.ts'
+import { REDACTED } from '../../domain/network/uri-password.ts'
 
 /** Shorter parts of a value, and shorter values of unknown properties, would be found in any text. */
 const MIN_LENGTH = 8
