@@ -8,9 +8,12 @@ import { namedTables, quotedName, quotedTable } from './named-tables.ts'
 /** Tables of a query whose columns are read at most. */
 const MAX_TABLES = 8
 const FRESH_MS = 60_000
-const BEFORE = /(?:([\p{L}\p{N}_$".]*)\.)?("?[\p{L}\p{N}_$]*)$/u
+/** A level of a name; the first one may begin with a catalog, also without the quotes that SQL needs for it. */
+const LEVEL = String.raw`(?:"[^"\n]+"|[\p{L}\p{N}_$]+(?::[\p{L}\p{N}_$]+)?)`
+const WORD = String.raw`"[\p{L}\p{N}_$:-]*|[\p{L}\p{N}_$]+(?::[\p{L}\p{N}_$]*)?|`
+const BEFORE = new RegExp(String.raw`(?:(${LEVEL}(?:\.${LEVEL})*)\.)?(${WORD})$`, 'u')
 const VALID_COLUMN = /^"?[\p{L}\p{N}_$]*$/u
-const VALID = /^"?[\p{L}\p{N}_$.]*$/u
+const VALID = /^[\p{L}\p{N}_$.:]*$/u
 
 /** Offers tables, and columns of the tables that the query names; after `name.` only the columns of that one. */
 export async function completeNames(context: CompletionContext): Promise<CompletionResult | null> {
@@ -21,9 +24,10 @@ export async function completeNames(context: CompletionContext): Promise<Complet
   if (context.aborted) return null
   const wordStart = context.pos - word.length
   if (owner === undefined)
-    return { from: wordStart, options: [...columns, ...tables.map(tableOption)], validFor: VALID }
+    return { from: wordStart, options: [...columns, ...tableOptions(tables, word)], validFor: VALID }
   if (columns.length > 0) return { from: wordStart, options: columns, validFor: VALID_COLUMN }
-  return { from: start, options: tables.map(tableOption), validFor: VALID }
+  const typed = context.state.sliceDoc(start, context.pos)
+  return { from: start, options: tableOptions(tables, typed), validFor: VALID }
 }
 
 interface Typed {
@@ -72,6 +76,21 @@ function columnOption(table: string, { name, type }: Column): Completion {
   return { label: name, displayLabel: isolatedText(name), detail: isolatedText(`${type} · ${table}`), apply, boost: 2 }
 }
 
-function tableOption(table: string): Completion {
-  return { label: table, displayLabel: isolatedText(table), apply: quotedTable(table), boost: 1 }
+/** The tables as completions. The text that was typed is compared with labels, so that labels have its quotes. */
+function tableOptions(tables: readonly string[], typed: string): readonly Completion[] {
+  return tables.map((table) => ({
+    label: typed.includes('"') ? quotedAs(typed, table) : table,
+    displayLabel: isolatedText(table),
+    apply: quotedTable(table),
+    boost: 1,
+  }))
+}
+
+/** The name with quotes around those levels that have them in the typed text. */
+function quotedAs(typed: string, table: string): string {
+  const isQuoted = typed.split('.').map((level) => level.startsWith('"'))
+  return table
+    .split('.')
+    .map((level, at) => (isQuoted[at] === true ? `"${level.replaceAll('"', '""')}"` : level))
+    .join('.')
 }
