@@ -1,5 +1,6 @@
 import type { AlertChannel, AlertDelivery } from '../api/types.ts'
 import { formatPlural } from './everywhere/units.ts'
+import { catalogPatternHelp } from './everywhere/common.ts'
 
 /** Text of the page about alerts. */
 export const alertStrings = {
@@ -74,7 +75,7 @@ export const alertStrings = {
     events: 'Events',
     eventsHelp: 'One per line: pipeline.failed, approval.*, table.unhealthy, *.failed, or * for all',
     tables: 'Tables',
-    tablesHelp: 'Only events about these tables, one pattern per line. Empty: all.',
+    tablesHelp: `Only events about these tables, one pattern per line. Empty: all. ${catalogPatternHelp}`,
     pipelines: 'Pipelines',
     pipelinesHelp: 'Only events about these pipelines, by id or definition. Empty: all.',
     lasts: 'Wait before notifying',

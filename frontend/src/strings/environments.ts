@@ -1,3 +1,5 @@
+import { catalogPatternHelp } from './everywhere/common.ts'
+
 /** Names of environments, as headings. */
 export const environments = {
   development: 'Development',
@@ -83,7 +85,8 @@ export const environmentForm = {
   add: 'Add parameter',
   remove: (name: string) => `Remove ${name === '' ? 'this parameter' : name}`,
   writesHelp:
-    'Table names, one per line. * stands for any characters. If empty, versions may not write to any table. In tables that UAT or production lists here, only leads may change rows over the Iceberg REST catalog.',
+    'Table names, one per line. * stands for any characters. If empty, versions may not write to any table. In tables that UAT or production lists here, only leads may change rows over the Iceberg REST catalog. ' +
+    catalogPatternHelp,
   intervalHelp: 'Number and unit (ms, s, min, h), from 100 ms to 24 h.',
   checkpointHelp: 'Folder of the checkpoints of deployed pipelines.',
   bytes: (size: string) => `${size} per batch`,

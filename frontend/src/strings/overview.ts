@@ -2,6 +2,8 @@
 export const overview = {
   title: 'Overview',
   lead: 'The state of all tables and pipelines.',
+  leadOf: (catalog: string) =>
+    `The figures and the health are those of the tables in ${catalog}. The other cards are about all catalogs.`,
   figures: {
     tables: 'Tables',
     size: 'Size',

@@ -1,5 +1,6 @@
 import type { PolicyOperation } from '../../../src/domain/tables/operations.ts'
 import { formatCount, formatPlural } from './everywhere/units.ts'
+import { catalogPatternHelp } from './everywhere/common.ts'
 
 /** Text of the pages about maintenance policies. */
 export const policies = {
@@ -187,7 +188,7 @@ export const policyForm = {
   name: 'Name',
   nameHelp: 'Shown as “policy:name” in the operations list.',
   tables: 'Tables',
-  tablesHelp: 'One pattern per line. * stands for any characters: sales.*',
+  tablesHelp: `One pattern per line. * stands for any characters, such as sales.*. ${catalogPatternHelp}`,
   except: 'Except',
   exceptHelp: 'Table patterns to exclude.',
   priority: 'Priority',

@@ -1,8 +1,10 @@
+import { catalogPatternHelp } from './everywhere/common.ts'
+
 /** Text of the settings pages. */
 export const settingsStrings = {
   title: 'Settings',
   pageTitle: (tab: string) => `Settings: ${tab.toLowerCase()}`,
-  tabs: { catalog: 'Catalog', tokens: 'Tokens', grants: 'Grants', alerts: 'Alerts', about: 'About' },
+  tabs: { catalog: 'Catalogs', tokens: 'Tokens', grants: 'Grants', alerts: 'Alerts', about: 'About' },
   leadOnly: {
     tokens: {
       title: 'Permission denied',
@@ -22,7 +24,31 @@ export const settingsStrings = {
 
 /** Text of the catalog settings. */
 export const catalogStrings = {
-  lead: 'The catalog whose tables this service manages.',
+  lead: 'The catalogs whose tables this service manages.',
+  isDefault: 'Default',
+  open: 'Open',
+  notOpen: 'Not open',
+  notOpenTitle: 'The catalog could not be opened.',
+  prefix: (name: string) => `Names of its tables begin with ${name}:`,
+  change: 'Change',
+  changeLabel: (name: string) => `Change ${name}`,
+  closeForm: 'Close form',
+  testLabel: (name: string) => `Test connection of ${name}`,
+  addCatalog: 'Add a catalog',
+  addTitle: 'New catalog',
+  removal: {
+    action: 'Remove',
+    label: (name: string) => `Remove ${name}`,
+    title: (name: string) => `Remove the catalog ${name}?`,
+    consequences: (name: string) => [
+      `The tables of ${name} stay as they are. Lockhouse no longer shows or maintains them.`,
+      `Policies, grants and alerts whose patterns begin with ${name}: no longer match any table.`,
+    ],
+    confirm: 'Remove catalog',
+    done: 'Catalog removed',
+    users: 'These pipelines use its tables. Stop them first.',
+    usersLabel: 'Pipelines that use the catalog',
+  },
   notConfigured: 'No catalog is configured. Configure one to use tables and pipelines.',
   readOnly: 'Only a lead data engineer can change this.',
   type: 'Type',
@@ -34,6 +60,8 @@ export const catalogStrings = {
   },
   name: 'Name',
   nameHelp: 'Other engines must use the same catalog name.',
+  nameHelpOther: 'The name is fixed, because names of tables begin with it.',
+  nameHelpNew: 'Names of its tables begin with it, such as lake:sales.orders. Letters, digits, _ and - only.',
   warehouse: 'Warehouse',
   warehouseHelp: 'Folder or object store prefix for new tables. REST servers may use a warehouse name instead.',
   uri: 'URI',
@@ -55,6 +83,7 @@ export const catalogStrings = {
   add: 'Add property',
   remove: (name: string) => `Remove ${name === '' ? 'this property' : name}`,
   save: 'Review changes',
+  saveNew: 'Add catalog',
   reset: 'Reset',
   fieldError: (path: string, message: string) => `${path}: ${message}`,
   problems: {
@@ -93,9 +122,22 @@ export const catalogStrings = {
     },
     outcomes: { ok: 'OK', failed: 'Failed', skipped: 'Skipped' },
   },
+  confirmOther: {
+    title: (name: string) => `Change the catalog ${name}?`,
+    consequences: (name: string) => [
+      'The service opens the catalog with the new settings first. If that fails, the current settings stay in use.',
+      `Lists, health, operations and pipelines then use the tables that ${name} has with the new settings.`,
+      'Running operations finish on the catalog where they started.',
+    ],
+    action: 'Change catalog',
+  },
   saved: 'Catalog switched',
+  savedOther: 'Catalog changed',
+  savedNew: 'Catalog added',
   affected: (ids: string) => `These running pipelines use tables that are not in this catalog: ${ids}`,
   failedTitle: 'Failed to open the catalog. The current catalog stays in use.',
+  failedOther: 'Failed to change the catalog. The current settings stay in use.',
+  failedNew: 'Failed to add the catalog.',
   changedTitle: 'Someone else changed the catalog',
   changedText: 'The current configuration was reloaded. Review it before you save your changes.',
   useCurrent: 'Load current configuration',
@@ -194,7 +236,7 @@ export const grantStrings = {
     role: 'Role',
     roleHelp: 'A user never gets more than their own role.',
     tables: 'Tables',
-    tablesHelp: 'One name per line. * stands for any characters, such as sales.*',
+    tablesHelp: `One name per line. * stands for any characters, such as sales.*. ${catalogPatternHelp}`,
     except: 'Except',
     exceptHelp: 'Tables that the grant leaves out.',
     environments: 'Only for moves and deployments in',

@@ -51,7 +51,7 @@ export const tables = {
   register: 'Register table',
   missingTitle: 'Table not found',
   missing: (table: string, catalog: string | undefined) =>
-    `${catalog === undefined ? 'The current catalog' : `The current catalog, ${catalog},`} has no table ${table}. It may have been dropped or renamed, or the link is from another catalog.`,
+    `${catalog === undefined ? 'The current catalog' : `The catalog ${catalog}`} has no table ${table}. It may have been dropped or renamed, or the link is from another catalog.`,
   toList: 'All tables',
 } as const
 

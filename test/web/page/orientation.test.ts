@@ -61,6 +61,6 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
     await side.getByRole('link', { name: 'Catalog elsewhere' }).waitFor()
     expect(before).not.toContain('elsewhere')
     await lead.goto(`${journey.house.url}/tables/demo.events`)
-    await lead.getByText('The current catalog, elsewhere, has no table demo.events.').waitFor()
+    await lead.getByText('The catalog elsewhere has no table demo.events.').waitFor()
   })
 })

@@ -20,6 +20,7 @@ const PAGES: Readonly<Record<string, (id: string, entry: Pick<AuditEntry, 'detai
   token: () => ({ to: '/settings/tokens' }),
   grants: () => ({ to: '/settings/grants' }),
   alert: (id) => ({ to: '/settings/alerts', search: { alert: id } }),
+  catalog: () => ({ to: '/settings/catalog' }),
   config: () => ({ to: '/settings/catalog' }),
 }
 

@@ -9,13 +9,20 @@ import { operations } from '../../strings/everywhere/common.ts'
 import { overview } from '../../strings/overview.ts'
 import { tables } from '../../strings/tables.ts'
 import { isActionKind } from '../tables/actions/action-specs.ts'
+import { inCatalog } from './in-catalog.ts'
 import classes from './overview.module.css'
 import { needsAttention, reasonsOf } from './reasons.ts'
 
 const words = overview.attention
 
+interface AttentionProps {
+  readonly index: HealthIndex
+  /** The catalog whose tables are counted; undefined: all catalogs. */
+  readonly catalog: string | undefined
+}
+
 /** The worst tables: why, and what to do about each. */
-export function Attention({ index }: { readonly index: HealthIndex }) {
+export function Attention({ index, catalog }: AttentionProps) {
   const worst = index.tables.filter(needsAttention)
   const { bands, totals } = index
   const count = bands.poor + bands.fair + bands.unknown
@@ -35,7 +42,7 @@ export function Attention({ index }: { readonly index: HealthIndex }) {
         ))}
       </ul>
       {count > worst.length && (
-        <Link to="/tables" search={{ sort: 'score' }}>
+        <Link to="/tables" search={{ sort: 'score', ...inCatalog(catalog) }}>
           {words.more(formatPlural(count, 'table'))}
         </Link>
       )}

@@ -3,12 +3,18 @@ import { Link } from '@tanstack/react-router'
 import type { HealthIndex } from '../../api/types.ts'
 import { formatCount } from '../../strings/everywhere/units.ts'
 import { overview as words } from '../../strings/overview.ts'
+import { inCatalog } from './in-catalog.ts'
 import classes from './overview.module.css'
 
 const BANDS = ['poor', 'fair', 'good', 'unknown'] as const
 
+interface HealthBandsProps extends Pick<HealthIndex, 'bands'> {
+  /** The catalog whose tables are counted; undefined: all catalogs. */
+  readonly catalog: string | undefined
+}
+
 /** How many tables are in each band, as a bar and as links to them. */
-export function HealthBands({ bands }: Pick<HealthIndex, 'bands'>) {
+export function HealthBands({ bands, catalog }: HealthBandsProps) {
   const parts = BANDS.map((band) => `${words.bands[band]} ${formatCount(bands[band])}`).join(', ')
   return (
     <section className={classes.card} aria-labelledby="overview-health">
@@ -23,7 +29,7 @@ export function HealthBands({ bands }: Pick<HealthIndex, 'bands'>) {
       <ul className={classes.legend}>
         {BANDS.map((band) => (
           <li key={band}>
-            <Link to="/tables" search={{ health: band, sort: 'score' }}>
+            <Link to="/tables" search={{ health: band, sort: 'score', ...inCatalog(catalog) }}>
               <span className={`${classes.swatch} ${classes[band]}`} aria-hidden="true" />
               {words.bands[band]}
             </Link>

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { configQuery } from '../../api/catalog-config.ts'
 import { worstTablesQuery } from '../../api/health-index.ts'
@@ -8,6 +8,7 @@ import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
 import { refresh } from '../../api/actions/refresh.ts'
 import type { HealthIndex } from '../../api/types.ts'
+import { CatalogSelect } from '../../components/catalog-select.tsx'
 import { ConnectLink } from '../../components/connect-link.tsx'
 import { Page } from '../../components/page/page.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
@@ -18,17 +19,21 @@ import { RelativeTime } from '../../time/relative-time.tsx'
 import { AlertsCard } from './alerts-card.tsx'
 import { Attention } from './attention.tsx'
 import { HealthBands } from './health-bands.tsx'
+import { inCatalog } from './in-catalog.ts'
 import { NextCard } from './next-card.tsx'
 import { OperationsCard } from './operations-card.tsx'
 import classes from './overview.module.css'
 import { PipelinesCard } from './pipelines-card.tsx'
 import { SavingsCard } from './savings-card.tsx'
 
+const page = getRouteApi('/overview')
 const WORST = 6
 
 /** The start page: the state of everything, each figure with a link to the list behind it. */
 export function OverviewPage() {
-  const index = useQuery(worstTablesQuery(WORST))
+  const { catalog } = page.useSearch()
+  const navigate = useNavigate({ from: '/overview' })
+  const index = useQuery(worstTablesQuery(WORST, catalog))
   useLiveEvents('operation.', () => {
     void refresh('operations')
     void refresh('health-index')
@@ -37,11 +42,25 @@ export function OverviewPage() {
   useLiveEvents('policy.', () => void refresh('policies'))
   useLiveEvents('pipeline.', () => void refresh(['pipelines', 'overview']))
   return (
-    <Page title={words.title} lead={words.lead} aside={index.data && <Currency index={index.data} />}>
+    <Page
+      title={words.title}
+      lead={catalog === undefined ? words.lead : words.leadOf(catalog)}
+      aside={index.data && <Currency index={index.data} />}
+      actions={
+        <CatalogSelect
+          value={catalog}
+          onChange={(name) => void navigate({ search: name === undefined ? {} : { catalog: name }, replace: true })}
+        />
+      }
+    >
       {index.isPending && <Loading lines={10} />}
       {index.isError && !index.data && <ErrorState error={index.error} onRetry={() => void index.refetch()} />}
       {index.data &&
-        (index.data.totals.tables === 0 ? <FirstSteps index={index.data} /> : <TableCards index={index.data} />)}
+        (index.data.totals.tables === 0 && catalog === undefined ? (
+          <FirstSteps index={index.data} />
+        ) : (
+          <TableCards index={index.data} catalog={catalog} />
+        ))}
     </Page>
   )
 }
@@ -50,19 +69,24 @@ interface IndexProps {
   readonly index: HealthIndex
 }
 
-function TableCards({ index }: IndexProps) {
+interface CountedProps extends IndexProps {
+  /** The catalog whose tables are counted; undefined: all catalogs. */
+  readonly catalog: string | undefined
+}
+
+function TableCards({ index, catalog }: CountedProps) {
   const isLead = useCan('LeadDataEngineer')
   return (
     <>
-      <Totals index={index} />
+      <Totals index={index} catalog={catalog} />
       <div className={classes.cards}>
         <div className={classes.stack}>
-          <Attention index={index} />
+          <Attention index={index} catalog={catalog} />
           <OperationsCard />
           <PipelinesCard />
         </div>
         <div className={classes.stack}>
-          <HealthBands bands={index.bands} />
+          <HealthBands bands={index.bands} catalog={catalog} />
           <SavingsCard />
           <NextCard />
           {isLead && <AlertsCard />}
@@ -72,44 +96,37 @@ function TableCards({ index }: IndexProps) {
   )
 }
 
-function Totals({ index: { totals, bands } }: IndexProps) {
+function Totals({ index: { totals, bands }, catalog }: CountedProps) {
   const { figures } = words
   const isPartial = bands.unknown > 0
+  const link = (text: string, search: { readonly sort?: string; readonly health?: 'stale' } = {}): ReactNode => (
+    <Link to="/tables" search={{ ...search, ...inCatalog(catalog) }}>
+      {text}
+    </Link>
+  )
   return (
     <FigureRow>
-      <Figure label={figures.tables} value={<TablesLink>{formatCount(totals.tables)}</TablesLink>} />
+      <Figure label={figures.tables} value={link(formatCount(totals.tables))} />
       <Figure
         label={figures.size}
-        value={<TablesLink sort="-size">{formatBytes(totals.bytes)}</TablesLink>}
+        value={link(formatBytes(totals.bytes), { sort: '-size' })}
         hint={isPartial ? figures.sizeHint(formatPlural(bands.unknown, 'table')) : undefined}
       />
-      <Figure label={figures.small} value={<TablesLink sort="-small">{formatCount(totals.small_files)}</TablesLink>} />
+      <Figure label={figures.small} value={link(formatCount(totals.small_files), { sort: '-small' })} />
       <Figure
         label={figures.held}
-        value={<TablesLink sort="-held">{formatBytes(totals.held_bytes)}</TablesLink>}
+        value={link(formatBytes(totals.held_bytes), { sort: '-held' })}
         hint={totals.held_bytes > 0 ? figures.heldHint : undefined}
       />
       {totals.stale > 0 && (
         <Figure
           label={figures.stale}
-          value={
-            <Link to="/tables" search={{ health: 'stale' }}>
-              {formatCount(totals.stale)}
-            </Link>
-          }
+          value={link(formatCount(totals.stale), { health: 'stale' })}
           hint={figures.staleHint}
           tone="warn"
         />
       )}
     </FigureRow>
-  )
-}
-
-function TablesLink({ sort, children }: { readonly sort?: string; readonly children: ReactNode }) {
-  return (
-    <Link to="/tables" search={sort === undefined ? {} : { sort }}>
-      {children}
-    </Link>
   )
 }
 

@@ -9,12 +9,22 @@ export const overviewNav: readonly NavEntry[] = [
   { to: '/overview', label: labels.overview, icon: OverviewIcon, section: 'lakehouse' },
 ]
 
+interface OverviewSearch {
+  /** The name of a catalog, whose tables are counted. */
+  readonly catalog?: string
+}
+
+function parseOverviewSearch({ catalog }: Readonly<Record<string, unknown>>): OverviewSearch {
+  return typeof catalog === 'string' && catalog !== '' ? { catalog } : {}
+}
+
 /** Pages of this feature. */
 export function overviewRoutes(root: Root) {
   return [
     createRoute({
       getParentRoute: () => root,
       path: '/overview',
+      validateSearch: parseOverviewSearch,
       component: lazyRouteComponent(() => import('./overview-page.tsx'), 'OverviewPage'),
     }),
   ] as const

@@ -1,12 +1,15 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
-import { CONFIG_PATH, type TaggedConfig } from '../../api/catalog-config.ts'
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { CATALOGS_PATH, CONFIG_PATH, catalogOf, catalogPath, type TaggedConfig } from '../../api/catalog-config.ts'
 import { ApiError } from '../../api/api-error.ts'
-import { api } from '../../api/client.ts'
+import { api, type ApiAnswer } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
+  CatalogAnswer,
   ConnectionTest,
   CreatedToken,
   CreateTokenRequest,
+  Pipeline,
+  PipelineList,
   SetCatalogConfigRequest,
   SetCatalogConfigResult,
   Token,
@@ -21,12 +24,62 @@ export interface SavedConfig {
   readonly affected: readonly string[]
 }
 
-/** Sets another catalog; refused with 412 if the configuration has changed since it was read. */
+/** Sets the default catalog; refused with 412 if the configuration has changed since it was read. */
 export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
   const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
   const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG_PATH, { body, headers })
   const { affected_pipelines: affected, config } = answer.body
   return { saved: { config, tag: answer.headers.get('ETag') }, affected: affected.map(({ id }) => id) }
+}
+
+/** Adds a catalog beside the default one. */
+export async function addCatalog(body: SetCatalogConfigRequest): Promise<SavedConfig> {
+  return savedOf(await api.send<CatalogAnswer>('POST', CATALOGS_PATH, { body }))
+}
+
+/** Changes a catalog beside the default one; refused with 412 if it has changed since it was read. */
+export async function changeCatalog(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
+  const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
+  return savedOf(await api.send<CatalogAnswer>('PUT', catalogPath(body.catalog_name), { body, headers }))
+}
+
+function savedOf({ body, headers }: ApiAnswer<CatalogAnswer>): SavedConfig {
+  return { saved: { config: body.catalog.settings, tag: headers.get('ETag') }, affected: [] }
+}
+
+/** Removes a catalog beside the default one from the service; refused with 409 while pipelines use it. */
+export function removeCatalog(name: string): Promise<unknown> {
+  return api.del(catalogPath(name))
+}
+
+/** The pipelines that use tables of a catalog beside the default one and must stop before its removal. */
+export const catalogUsersQuery = (name: string) =>
+  queryOptions({
+    queryKey: ['pipelines', 'of catalog', name],
+    queryFn: async ({ signal }) => (await allPipelines(signal)).filter((pipeline) => isUser(pipeline, name)),
+  })
+
+function isUser({ state, source_tables: sources, sink_table: sink, ...others }: Pipeline, name: string): boolean {
+  if (state === 'stopped' || state === 'failed') return false
+  const tables = [...sources, sink, ...others.lookup_tables, ...others.divert_tables]
+  return tables.some((table) => catalogOf(table) === name)
+}
+
+async function allPipelines(signal: AbortSignal): Promise<readonly Pipeline[]> {
+  const pipelines: Pipeline[] = []
+  let token: string | null = null
+  do {
+    const query = { page_size: PAGE_SIZE, page_token: token }
+    const page: PipelineList = await api.get('/api/pipelines', { query, signal })
+    pipelines.push(...page.pipelines)
+    token = page.next_page_token
+  } while (token !== null)
+  return pipelines
+}
+
+/** Tests the connection of a configured catalog. Takes up to a minute. */
+export function testCatalog(name: string): Promise<ConnectionTest> {
+  return api.post<ConnectionTest>(`${catalogPath(name)}/test`)
 }
 
 /** Tests the connection of a catalog with these settings, which are not stored. Takes up to a minute. */

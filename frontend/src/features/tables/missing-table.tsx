@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { configQuery } from '../../api/catalog-config.ts'
+import { catalogOf, configQuery } from '../../api/catalog-config.ts'
 import { Empty } from '../../components/status/states.tsx'
 import { tables as words } from '../../strings/tables.ts'
 
@@ -10,7 +10,7 @@ export function MissingTable({ table }: { readonly table: string }) {
   return (
     <Empty
       title={words.missingTitle}
-      detail={words.missing(table, data?.config.catalog_name ?? undefined)}
+      detail={words.missing(table, catalogOf(table) ?? data?.config.catalog_name ?? undefined)}
       action={<Link to="/tables">{words.toList}</Link>}
     />
   )

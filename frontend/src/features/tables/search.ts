@@ -19,6 +19,8 @@ export type TableTab = (typeof TABLE_TABS)[number]
 export interface ListSearch {
   /** Text that the name must contain. */
   readonly q?: string
+  /** The name of a catalog, also of the default one. */
+  readonly catalog?: string
   readonly namespace?: string
   readonly sort?: string
   readonly health?: HealthFilter
@@ -99,6 +101,7 @@ export function parseListSearch(given: Given): ListSearch {
   const health = HEALTH_FILTERS.find((name) => name === given['health'])
   return {
     ...text(given, 'q'),
+    ...text(given, 'catalog'),
     ...text(given, 'namespace'),
     ...text(given, 'sort'),
     ...text(given, 'hide'),

@@ -19,6 +19,7 @@ import { tables as words } from '../../strings/tables.ts'
 import { BulkBar } from './bulk/bulk-bar.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
 import { SelectionOfList, useSelection } from '../../components/selection/selection.ts'
+import { CatalogSelect, useInCatalog } from '../../components/catalog-select.tsx'
 import { ConnectLink } from '../../components/connect-link.tsx'
 import { RegisterDialog } from './register-dialog.tsx'
 import { HEALTH_FILTERS, type HealthFilter, type ListSearch } from './search.ts'
@@ -59,7 +60,7 @@ interface TableListProps {
 }
 
 function TableList({ tables, canChange }: TableListProps) {
-  const { q = '', namespace, sort: sortText, health } = page.useSearch()
+  const { q = '', catalog, namespace, sort: sortText, health } = page.useSearch()
   const navigate = useNavigate({ from: '/tables' })
   const change = (part: { readonly [Name in keyof ListSearch]?: ListSearch[Name] | undefined }): void => {
     void navigate({ search: (before) => ({ ...before, ...part }) as ListSearch, replace: true })
@@ -68,10 +69,12 @@ function TableList({ tables, canChange }: TableListProps) {
   const index = useQuery(wholeIndexQuery)
   const rows = useRows(tables, index)
   const wanted = useDeferredValue(q) // shows typed letters before thousands of names are filtered
+  const inCatalog = useInCatalog(catalog)
+  const chosen = useMemo(() => rows.filter(({ namespace: name }) => inCatalog(name)), [rows, inCatalog])
   const shown = useMemo(() => {
-    const fitting = rows.filter((row) => isInside(row, namespace) && fitsFilter(row, health))
+    const fitting = chosen.filter((row) => isInside(row, namespace) && fitsFilter(row, health))
     return findByName(fitting, wanted, ({ table }) => table)
-  }, [rows, namespace, health, wanted])
+  }, [chosen, namespace, health, wanted])
   const open = useCallback(
     ({ table }: TableListItem) => void navigate({ to: '/tables/$table', params: { table } }),
     [navigate],
@@ -80,7 +83,8 @@ function TableList({ tables, canChange }: TableListProps) {
     <>
       <div className={classes.filters}>
         <NameFilter value={q} onChange={(text) => change({ q: text })} />
-        <NamespaceFilter tables={tables} value={namespace} onChange={(name) => change({ namespace: name ?? '' })} />
+        <CatalogSelect value={catalog} onChange={(name) => change({ catalog: name, namespace: undefined })} />
+        <NamespaceFilter tables={chosen} value={namespace} onChange={(name) => change({ namespace: name ?? '' })} />
         <HealthSelect index={index.data} value={health} onChange={(filter) => change({ health: filter })} />
         {shown.length < tables.length && (
           <span className={classes.dim} role="status">
@@ -94,7 +98,7 @@ function TableList({ tables, canChange }: TableListProps) {
           title={words.noMatchTitle}
           detail={words.noMatchDetail}
           action={
-            <Button variant="default" onClick={() => change({ q: '', namespace: '', health: undefined })}>
+            <Button variant="default" onClick={() => change({ q: '', catalog: '', namespace: '', health: undefined })}>
               {words.clearFilter}
             </Button>
           }

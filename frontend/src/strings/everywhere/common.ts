@@ -4,6 +4,8 @@ import type { RecommendedKind } from '../../../../src/domain/tables/operations.t
 export const common = {
   connectCatalog: 'Connect a catalog',
   product: 'Lockhouse',
+  catalog: 'Catalog',
+  allCatalogs: 'All catalogs',
   cancel: 'Cancel',
   close: 'Close',
   copy: 'Copy',
@@ -82,3 +84,7 @@ export const operations = {
   engines: { auto: 'Automatic', embedded: 'Embedded', spark: 'Spark' },
   engine: (engine: string, reason: string) => `Engine: ${engine}. Reason: ${reason}.`,
 } as const
+
+/** What patterns of table names mean with several catalogs. */
+export const catalogPatternHelp =
+  'A pattern without a catalog means the default one. lake:* means all tables of the catalog lake, and *:* those of all other catalogs.'

@@ -6,7 +6,15 @@ import classes from '../settings.module.css'
 
 const strings = catalogStrings.confirm
 
+/** The words of a confirmation. */
+export interface ConfirmWords {
+  readonly title: string
+  readonly consequences: readonly string[]
+  readonly action: string
+}
+
 interface CatalogConfirmProps {
+  readonly words: ConfirmWords
   readonly changes: readonly CatalogChange[]
   readonly opened: boolean
   readonly action: Pick<ActionState, 'isPending'>
@@ -15,14 +23,14 @@ interface CatalogConfirmProps {
 }
 
 /** Confirms a change of the catalog: its consequences, and each changed field. */
-export function CatalogConfirm({ changes, action, ...dialog }: CatalogConfirmProps) {
+export function CatalogConfirm({ words, changes, action, ...dialog }: CatalogConfirmProps) {
   return (
     <ConfirmDialog
       {...dialog}
       action={{ isPending: action.isPending, error: null, reset: () => undefined }}
-      title={strings.title}
-      consequences={[strings.text, ...strings.consequences]}
-      confirmLabel={strings.action}
+      title={words.title}
+      consequences={words.consequences}
+      confirmLabel={words.action}
       destructive
     >
       <table className={classes.changes}>

@@ -1,5 +1,5 @@
-import type { Action } from '../../../api/actions/use-action.ts'
-import type { ConnectionCheck, ConnectionTest, SetCatalogConfigRequest } from '../../../api/types.ts'
+import type { ActionState } from '../../../api/actions/use-action.ts'
+import type { ConnectionCheck, ConnectionTest } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
@@ -10,8 +10,13 @@ const strings = catalogStrings.test
 
 const TONES: Readonly<Record<ConnectionCheck['outcome'], StatusTone>> = { ok: 'ok', failed: 'bad', skipped: 'idle' }
 
+/** A test of a connection, and its result. */
+interface RunningTest extends Pick<ActionState, 'isPending' | 'error'> {
+  readonly data: ConnectionTest | undefined
+}
+
 /** What a test of the connection found, while it runs and afterwards; nothing before the first test. */
-export function ConnectionTestResult({ test }: { readonly test: Action<SetCatalogConfigRequest, ConnectionTest> }) {
+export function ConnectionTestResult({ test }: { readonly test: RunningTest }) {
   const { data, error, isPending } = test
   if (isPending) return <Notice tone="info">{strings.running}</Notice>
   if (error !== null) {

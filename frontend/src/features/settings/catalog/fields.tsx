@@ -5,8 +5,15 @@ import { CATALOG_TYPES, type CatalogForm, isSqlite } from './form.ts'
 import { PropertyRows } from './property-rows.tsx'
 import classes from '../settings.module.css'
 
+interface CatalogFieldsProps {
+  readonly form: UseFormReturnType<CatalogForm>
+  readonly nameHelp: string
+  /** Whether the name can no longer change, because tables are named with it. */
+  readonly isNameFixed: boolean
+}
+
 /** The fields of the catalog form. */
-export function CatalogFields({ form }: { readonly form: UseFormReturnType<CatalogForm> }) {
+export function CatalogFields({ form, nameHelp, isNameFixed }: CatalogFieldsProps) {
   const { catalog_type: type } = form.values
   return (
     <div className={classes.fields}>
@@ -16,7 +23,14 @@ export function CatalogFields({ form }: { readonly form: UseFormReturnType<Catal
         data={CATALOG_TYPES.map((value) => ({ value, label: strings.types[value] }))}
         {...form.getInputProps('catalog_type')}
       />
-      <TextInput label={strings.name} description={strings.nameHelp} required {...form.getInputProps('catalog_name')} />
+      <TextInput
+        label={strings.name}
+        description={nameHelp}
+        required
+        readOnly={isNameFixed}
+        variant={isNameFixed ? 'filled' : 'default'}
+        {...form.getInputProps('catalog_name')}
+      />
       <TextInput
         label={strings.uri}
         description={strings.uriHelp[type]}

@@ -22,6 +22,16 @@ export interface CatalogForm {
   readonly create: boolean
 }
 
+/** The settings of a catalog that does not exist yet. */
+export const EMPTY_CATALOG: CatalogConfig = {
+  configured: false,
+  catalog_type: null,
+  warehouse: null,
+  catalog_name: null,
+  uri: null,
+  extra_props: {},
+}
+
 /** The form for the current configuration, or an empty form. */
 export function toForm(config: CatalogConfig): CatalogForm {
   return {
