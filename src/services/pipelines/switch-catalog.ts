@@ -62,8 +62,9 @@ async function runningPipelines(
   return all.filter(({ state }) => state !== 'stopped' && state !== 'failed')
 }
 
-function tablesOf({ sink_table: sink, source_tables: sources }: PipelineView): readonly string[] {
-  return [...sources, sink]
+function tablesOf(pipeline: PipelineView): readonly string[] {
+  const { source_tables: sources, sink_table: sink, lookup_tables: lookups, divert_tables: diverts } = pipeline
+  return [...sources, sink, ...lookups, ...diverts]
 }
 
 type Identities = ReadonlyMap<string, string>

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { catalogsQuery, configQuery } from '../../../api/catalog-config.ts'
+import type { CatalogEntry } from '../../../api/types.ts'
 import { useCan } from '../../../api/session.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
@@ -29,13 +30,25 @@ export function CatalogPage() {
     >
       {!data && isError && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!data && !isError && <Loading />}
-      {data?.length === 0 && <FirstCatalog canChange={canChange} />}
-      {canAdd && <NewCatalog />}
-      {data?.map((catalog) => (
+      {data && <Catalogs catalogs={data} canChange={canChange} />}
+    </SettingsFrame>
+  )
+}
+
+interface CatalogsProps {
+  readonly catalogs: readonly CatalogEntry[]
+  readonly canChange: boolean
+}
+
+function Catalogs({ catalogs, canChange }: CatalogsProps) {
+  return (
+    <>
+      {catalogs.length === 0 ? <FirstCatalog canChange={canChange} /> : canChange && <NewCatalog />}
+      {catalogs.map((catalog) => (
         <CatalogCard key={catalog.name} catalog={catalog} canChange={canChange} />
       ))}
-      {data && !canChange && <p className={classes.dimmed}>{strings.readOnly}</p>}
-    </SettingsFrame>
+      {!canChange && <p className={classes.dimmed}>{strings.readOnly}</p>}
+    </>
   )
 }
 
