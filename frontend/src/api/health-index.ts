@@ -27,34 +27,17 @@ export const wholeIndexQuery = queryOptions({
 export const worstTablesQuery = (count: number, catalog?: string) =>
   queryOptions({
     queryKey: [...HEALTH_INDEX_KEY, 'worst', count, catalog ?? ''],
-    queryFn: async ({ signal }) => {
-      if (catalog !== undefined) return worstOf(await wholeIndex(signal, catalog), count)
-      return api.get<HealthIndex>('/api/health-index', { query: { sort: 'score', page_size: count }, signal })
-    },
-    refetchInterval: catalog === undefined ? REFRESH_MS : LONG_REFRESH_MS,
+    queryFn: ({ signal }) =>
+      api.get<HealthIndex>('/api/health-index', { query: { sort: 'score', page_size: count, catalog }, signal }),
+    refetchInterval: REFRESH_MS,
   })
 
-/** The index of a part of the tables, with its own counts: those of the service are over all tables. */
-export function worstOf({ tables, ...index }: WholeIndex, count: number): HealthIndex {
-  const bands = { good: 0, fair: 0, poor: 0, unknown: 0 }
-  const totals = { tables: tables.length, bytes: 0, held_bytes: 0, small_files: 0, stale: 0 }
-  for (const table of tables) {
-    bands[table.band] += 1
-    totals.bytes += table.total_size_bytes
-    totals.held_bytes += table.held_bytes
-    totals.small_files += table.small_file_count
-    totals.stale += table.is_stale ? 1 : 0
-  }
-  const worst = tables.toSorted((a, b) => (a.score ?? -1) - (b.score ?? -1)).slice(0, count)
-  return { ...index, success: true, tables: worst, bands, totals, next_page_token: null }
-}
-
-async function wholeIndex(signal: AbortSignal, catalog?: string): Promise<WholeIndex> {
+async function wholeIndex(signal: AbortSignal): Promise<WholeIndex> {
   const tables: IndexedTable[] = []
   let token: string | null = null
   for (;;) {
     const page: HealthIndex = await api.get('/api/health-index', {
-      query: { sort: 'name', page_size: PAGE_SIZE, page_token: token, catalog },
+      query: { sort: 'name', page_size: PAGE_SIZE, page_token: token },
       signal,
     })
     tables.push(...page.tables)

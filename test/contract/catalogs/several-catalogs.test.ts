@@ -91,6 +91,15 @@ describe('a second catalog', () => {
     expect(await indexed('?catalog=lockhouse')).toEqual(['s.orders'])
     expect(await indexed('?namespace=lake:s')).toEqual(['lake:s.events', 'lake:s.orders'])
     expect(await indexed('?namespace=s')).toEqual(['s.orders'])
+    const counted = async (query: string) => {
+      const { totals, bands } = await ok(eve.call('GET', `/api/health-index${query}`))
+      return [totals.tables, Object.values<number>(bands).reduce((sum, count) => sum + count, 0)]
+    }
+    expect(await Promise.all(['', '?catalog=lake', '?catalog=lockhouse'].map(counted))).toEqual([
+      [3, 3],
+      [2, 2],
+      [1, 1],
+    ])
   })
 
   it('is queried by its quoted name', async () => {

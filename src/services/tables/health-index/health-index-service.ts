@@ -1,3 +1,4 @@
+import { splitCatalog } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
 import type { Caller } from '../../../domain/roles.ts'
 import type { HealthBand } from '../../../domain/tables/health-band.ts'
@@ -34,7 +35,7 @@ export interface HealthIndexQuery extends PageQuery {
 
 /** Reads the health index; it never reads a table. */
 export interface HealthIndexService {
-  /** Tables that exist for the caller, and counts over these. */
+  /** Tables that exist for the caller, and counts over all of these, or those of the catalog. */
   list(query: HealthIndexQuery, caller: Caller): Promise<Wire<typeof healthIndex>>
   /** Samples, newest first. Throws `NOT_FOUND` for a table that is not in the index, `INVALID_REQUEST` for a wrong range. */
   history(table: string, query: HealthHistoryQuery): Promise<Wire<typeof healthHistory>>
@@ -72,7 +73,9 @@ export function createHealthIndexService(
       const after = decodePageToken(token, (position) => cursorOf(position, key))
       const [rows, totals] = await Promise.all([
         listVisible(store, { ...filter, sort, order, limit: limit + 1, after }, caller),
-        isLimited(caller) ? visibleTotals(store, caller) : store.totals(),
+        isLimited(caller) || filter.catalog !== undefined
+          ? totalsOf(store, (table) => seesTable(caller, table) && isIn(filter.catalog, table))
+          : store.totals(),
       ])
       const shown = rows.slice(0, limit)
       const last = rows.length > limit ? shown.at(-1) : undefined
@@ -126,13 +129,18 @@ async function listVisible(
   }
 }
 
-/** Sums over the tables that exist for the caller. */
-async function visibleTotals(store: HealthIndexStore, caller: Caller): Promise<IndexTotals> {
+/** Whether a table is in a catalog; null: the default one, undefined: any. */
+function isIn(catalog: string | null | undefined, table: string): boolean {
+  return catalog === undefined || (splitCatalog(table).catalog ?? null) === catalog
+}
+
+/** Sums over some of the tables. */
+async function totalsOf(store: HealthIndexStore, isCounted: (table: string) => boolean): Promise<IndexTotals> {
   const bands = { good: 0, fair: 0, poor: 0, unknown: 0 }
   const sums = { tables: 0, bytes: 0, heldBytes: 0, smallFiles: 0, stale: 0 }
   for await (const rows of store.walk()) {
     for (const row of rows) {
-      if (!seesTable(caller, row.table_name)) continue
+      if (!isCounted(row.table_name)) continue
       const { band } = indexedTableView(row)
       bands[band] += 1
       sums.tables += 1
