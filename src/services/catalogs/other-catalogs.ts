@@ -214,9 +214,19 @@ export class OtherCatalogs {
     clearTimeout(this.#retry)
     if (this.#isClosed || this.#catalogs.every(({ catalog }) => catalog !== undefined)) return
     const { retryMs = RETRY_MS } = this.#deps
-    const again = () => this.#replace({ catalogs: this.#catalogs.map(storedPart), revision: this.#revision })
-    this.#retry = setTimeout(() => void this.#inTurn(again), retryMs)
+    this.#retry = setTimeout(() => void this.#inTurn(() => this.#openClosed()), retryMs)
     this.#retry.unref()
+  }
+
+  /** Everything that is known of the open catalogs stays, unless one more is open. */
+  async #openClosed(): Promise<void> {
+    const closed = this.#catalogs.filter(({ catalog }) => catalog === undefined)
+    const tried = await mapBounded(closed, CONCURRENT_OPENS, (stored) => this.#open(storedPart(stored)))
+    const opened = tried.flatMap(({ settings, catalog }) =>
+      catalog === undefined ? [] : [[settings.catalogName, catalog] as const],
+    )
+    if (opened.length === 0) return this.#retryLater()
+    await this.#replace({ catalogs: this.#catalogs.map(storedPart), revision: this.#revision }, new Map(opened))
   }
 
   async #open(stored: StoredCatalog): Promise<ConfiguredCatalog> {
