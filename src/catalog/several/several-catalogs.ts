@@ -1,11 +1,10 @@
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { type AllOutcome, type CommitOutcome, type Refused, refused } from '../commit-outcome.ts'
-import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions, TableCommit } from '../catalog.ts'
 import type { CatalogNames } from '../names.ts'
 import { allEntries, listedEntries } from '../ownership/entries.ts'
 import { requireUnowned } from '../ownership/registration-guard.ts'
-import type { TableCommit } from '../catalog.ts'
 import { noSuchTable } from '../table-identifier.ts'
 import { Responsive, type ResponseLimits } from './responsive.ts'
 import { withCatalogName } from './with-catalog-name.ts'
@@ -65,7 +64,7 @@ class SeveralCatalogs implements Catalog {
     const failed = (name: string) => (error: unknown) => set.onUnreachable(name, error)
     this.#responsive = new Map(others.map(({ name }) => [name, new Responsive(failed(name), set.limits)]))
     if (main.roots !== undefined) this.roots = main.roots
-    if (main.names !== undefined) this.names = main.names
+    if (main.names !== undefined) this.names = this.#namesFrom(main.names)
     if (main.locateTable !== undefined) this.locateTable = (identifier, known) => this.#locate(identifier, known)
     const quick = others.filter(isListedQuickly)
     this.#neighbours = quick.length === others.length ? this : createSeveralCatalogs({ ...set, others: quick })
@@ -222,13 +221,33 @@ class SeveralCatalogs implements Catalog {
     return (await catalog.loadTable(identifier)).metadataLocation
   }
 
+  /** Namespaces are those of the default catalog; tables are renamed and staged in theirs. */
+  #namesFrom(names: CatalogNames): CatalogNames {
+    const of = (identifier: TableIdentifier): CatalogNames => {
+      const found = this.#of(identifier).names
+      if (found !== undefined) return found
+      throw new IcebergError('UNSUPPORTED', 'The catalog of the table is only read.')
+    }
+    return {
+      properties: (namespace) => names.properties(namespace),
+      create: (namespace, properties) => names.create(namespace, properties),
+      change: (namespace, change) => names.change(namespace, change),
+      drop: (namespace) => names.drop(namespace),
+      async rename(from, to) {
+        if (from.catalog === to.catalog) return of(from).rename(from, to)
+        throw new IcebergError('UNSUPPORTED', 'A table cannot be renamed into another catalog.')
+      },
+      stage: async (identifier, options) => of(identifier).stage(identifier, options),
+    }
+  }
+
   /** Removes a table again that was just added, if a table of another catalog keeps files in its folders. */
   async #unlessOwned(catalog: Catalog, added: Table): Promise<Table> {
     try {
       await requireUnowned(this, added)
       return added
     } catch (error) {
-      await catalog.dropTable(added.identifier).catch(() => undefined) // a hadoop catalog cannot; maintenance refuses both then
+      await dropUnchanged(catalog, added).catch(() => undefined) // maintenance refuses both tables then
       throw error
     }
   }
@@ -244,6 +263,12 @@ class SeveralCatalogs implements Catalog {
       },
     }
   }
+}
+
+/** Another client may have committed to the table, or have replaced it; a hadoop catalog cannot drop tables. */
+async function dropUnchanged(catalog: Catalog, { identifier, metadataLocation }: Table): Promise<void> {
+  const now = await catalog.loadTable(identifier)
+  if (now.metadataLocation === metadataLocation) await catalog.dropTable(identifier)
 }
 
 function isListedQuickly({ catalog, roots }: OtherCatalog): boolean {

@@ -48,11 +48,12 @@ function several(main: Catalog, others: Readonly<Record<string, Catalog | undefi
   return { catalog, unreachable }
 }
 
-/** A catalog that can stop to say which tables it has. */
+/** A catalog that can stop to say which tables it has, or do something before. */
 function switchable(catalog: Catalog) {
-  const state = { isSilent: false, isStalled: false, calls: 0 }
+  const state = { isSilent: false, isStalled: false, calls: 0, before: async () => undefined as unknown }
   const ask = async <T>(list: () => Promise<T>): Promise<T> => {
     state.calls += 1
+    await state.before()
     if (state.isSilent) throw new IcebergError('IO_FAILED', 'The database does not respond.')
     if (state.isStalled) return new Promise(() => undefined)
     return list()
@@ -161,6 +162,44 @@ describe('several catalogs', () => {
     }))
     expect(await catalog.commitAll?.(commits)).toMatchObject({ kind: 'refused', error: { code: 'UNSUPPORTED' } })
     expect(await catalog.commitAll?.(commits.slice(1))).toMatchObject({ kind: 'committed' })
+  })
+
+  it('rename and stage tables in their catalog only', async () => {
+    const { catalog } = await twoCatalogs()
+    for (const name of ['s.t', 'lake:s.t']) await create(catalog, name)
+    const rename = async (from: string, to: string) => catalog.names?.rename(parseIdentifier(from), parseIdentifier(to))
+    await rename('lake:s.t', 'lake:s.u')
+    expect(await names(catalog)).toEqual(['s.t', 'lake:s.u'])
+    await expect(rename('lake:s.u', 's.u')).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    const staged = await catalog.names?.stage(parseIdentifier('lake:s.new'), { schema: SCHEMA })
+    expect(staged?.location).toMatch(/lake\/s\/new$/)
+    expect(await names(catalog)).toEqual(['s.t', 'lake:s.u'])
+  })
+
+  it('keep a table that another client has changed before it is found to overlap', async () => {
+    const folder = newFolder()
+    const main = sqlCatalog(folder, 'main', [folder])
+    const lake = switchable(sqlCatalog(folder, 'lake', [folder]))
+    const { catalog } = several(main, { lake: lake.catalog })
+    await catalog.createNamespace(['s'])
+    await catalog.member?.('lake').createNamespace(['s'])
+    const { metadata } = await create(catalog, 'lake:s.t')
+    const inside = `${metadata.location}/data/inner`
+    lake.before = async () => {
+      lake.before = async () => undefined
+      await commitOnce(main, parseIdentifier('s.kept'), {
+        requirements: [],
+        updates: [{ action: 'set-properties', updates: { by: 'another client' } }],
+      })
+    }
+    await expect(create(catalog, 's.kept', inside)).rejects.toMatchObject({ code: 'TABLES_OVERLAP' })
+    expect((await main.loadTable(parseIdentifier('s.kept'))).metadata.properties).toMatchObject({
+      by: 'another client',
+    })
+    await expect(create(catalog, 's.gone', `${metadata.location}/data/other`)).rejects.toMatchObject({
+      code: 'TABLES_OVERLAP',
+    })
+    expect(await names(catalog)).toEqual(['s.kept', 'lake:s.t'])
   })
 
   describe('with tables in the same folders', () => {
