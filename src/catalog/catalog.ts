@@ -69,8 +69,15 @@ export interface Catalog {
    * another server.
    */
   statMetadataFile?(location: string): Promise<FileStatus | undefined>
-  /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. */
-  createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
+  /**
+   * The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. `check` is called
+   * before anything is written, unless only a server knows the folders; what it throws refuses the creation.
+   */
+  createTable(
+    identifier: TableIdentifier,
+    options: CreateTableOptions,
+    check?: (draft: Table) => Promise<void>,
+  ): Promise<Table>
   /**
    * Adopts a table by its metadata file. `TABLE_EXISTS` also when the catalog has the table under another name,
    * `TABLES_OVERLAP` when another table keeps files in its folders. `check` is called before the table is visible;

@@ -112,7 +112,11 @@ class HadoopCatalog implements CheckableCatalog {
     return this.#io.stat(location)
   }
 
-  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+  async createTable(
+    identifier: TableIdentifier,
+    options: CreateTableOptions,
+    check?: (draft: Table) => Promise<void>,
+  ): Promise<Table> {
     checkNewIdentifier(identifier)
     const location = this.#tableLocation(identifier)
     if (options.location !== undefined && options.location.replace(/\/+$/, '') !== location) {
@@ -124,6 +128,7 @@ class HadoopCatalog implements CheckableCatalog {
     const metadata = newTableMetadata({ ...options, location })
     const file = { folder: `${location}/metadata`, version: 1, suffix: metadataFileSuffix(metadata) }
     const table = { identifier, metadataLocation: versionLocation(file), metadata, io: this.#io }
+    await check?.(table)
     const outcome = await createVersion(this.#io, { base: undefined, next: table, file })
     if (outcome.kind === 'committed') return outcome.table
     throw isIcebergError(outcome.error, 'COMMIT_CONFLICT') ? exists : outcome.error

@@ -86,11 +86,17 @@ class MemoryCatalog implements Catalog {
     return this.#location(identifier)
   }
 
-  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+  async createTable(
+    identifier: TableIdentifier,
+    options: CreateTableOptions,
+    check?: (draft: Table) => Promise<void>,
+  ): Promise<Table> {
     this.#requireFree(identifier)
     const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')
     const metadata = newTableMetadata({ ...options, location })
-    await requireUnowned(this, draftOf(this.#io, identifier, metadata))
+    const draft = draftOf(this.#io, identifier, metadata)
+    await requireUnowned(this, draft)
+    await check?.(draft)
     return this.#add(await stageTable(this.#io, identifier, metadata))
   }
 

@@ -131,7 +131,8 @@ class SeveralCatalogs implements Catalog {
 
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     const catalog = this.#of(identifier)
-    return this.#unlessOwned(catalog, await catalog.createTable(identifier, options))
+    const added = await catalog.createTable(identifier, options, (draft) => requireUnowned(this, draft))
+    return this.#unlessOwned(catalog, added)
   }
 
   async registerTable(

@@ -40,11 +40,12 @@ export function withCatalogName(name: string, catalog: Catalog): Catalog {
     ...(statMetadataFile && {
       statMetadataFile: (location) => run('', () => statMetadataFile.call(catalog, location)),
     }),
-    createTable: (identifier, options) =>
-      run(own(identifier), async () => toTable(await catalog.createTable(ownPart(identifier), options))),
+    createTable: (identifier, options, check) => {
+      const create = () => catalog.createTable(ownPart(identifier), options, named(check, toTable))
+      return run(own(identifier), async () => toTable(await create()))
+    },
     registerTable: (identifier, location, check) => {
-      const checkNamed = check && ((added: Table) => check(toTable(added)))
-      const register = () => catalog.registerTable(ownPart(identifier), location, checkNamed)
+      const register = () => catalog.registerTable(ownPart(identifier), location, named(check, toTable))
       return run(own(identifier), async () => toTable(await register()))
     },
     dropTable: (identifier) => run(own(identifier), () => catalog.dropTable(ownPart(identifier))),
@@ -108,6 +109,12 @@ function own(identifier: TableIdentifier): string {
 
 function ownPart({ namespace, name }: TableIdentifier): TableIdentifier {
   return { namespace, name }
+}
+
+type Check = (table: Table) => Promise<void>
+
+function named(check: Check | undefined, toTable: ToTable): Check | undefined {
+  return check && ((table) => check(toTable(table)))
 }
 
 function toEntry(name: string, entry: CatalogEntry, toTable: ToTable): CatalogEntry {

@@ -205,8 +205,12 @@ class SqlCatalogImpl implements SqlCatalog {
     return this.#io.stat(location)
   }
 
-  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
-    return this.#addTable(identifier, await this.#newMetadata(identifier, options))
+  async createTable(
+    identifier: TableIdentifier,
+    options: CreateTableOptions,
+    check?: (draft: Table) => Promise<void>,
+  ): Promise<Table> {
+    return this.#addTable(identifier, await this.#newMetadata(identifier, options, check))
   }
 
   async registerTable(
@@ -312,7 +316,15 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 
   /** The first metadata of a table in its place, once nothing is against the table. */
-  async #newMetadata(identifier: TableIdentifier, options: CreateTableOptions): Promise<TableMetadata> {
+  async #newMetadata(
+    identifier: TableIdentifier,
+    options: CreateTableOptions,
+    check?: (draft: Table) => Promise<void>,
+  ): Promise<TableMetadata> {
+    const requireFree = async (found: Table): Promise<void> => {
+      await requireUnowned(this, found)
+      await check?.(found)
+    }
     await this.#requireNew(identifier)
     const usual = `${await folderOfNamespace(this.#folders, identifier.namespace)}/${identifier.name}`
     const metadata = newTableMetadata({ ...options, location: options.location ?? usual })
@@ -320,14 +332,14 @@ class SqlCatalogImpl implements SqlCatalog {
     await requireAllowedLocations(this, undefined, draft)
     await requireOwnNamespace(this.#folders, undefined, draft)
     try {
-      await requireUnowned(this, draft)
+      await requireFree(draft)
       return metadata
     } catch (error) {
       if (options.location !== undefined || !isIcebergError(error, 'TABLES_OVERLAP')) throw error
     }
     // a table that was renamed keeps its files in the usual folder of its first name
     const other = newTableMetadata({ ...options, location: `${usual}-${crypto.randomUUID().slice(0, 8)}` })
-    await requireUnowned(this, draftOf(this.#io, identifier, other))
+    await requireFree(draftOf(this.#io, identifier, other))
     return other
   }
 

@@ -30,7 +30,7 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
     ...(statMetadataFile && {
       statMetadataFile: (location) => observe('stat_metadata', () => statMetadataFile.call(catalog, location)),
     }),
-    createTable: (identifier, options) => observe('create_table', () => catalog.createTable(identifier, options)),
+    createTable: (...creation) => observe('create_table', () => catalog.createTable(...creation)),
     registerTable: (...registration) => observe('register_table', () => catalog.registerTable(...registration)),
     dropTable: (identifier) => observe('drop_table', () => catalog.dropTable(identifier)),
     commit: (identifier, request) =>

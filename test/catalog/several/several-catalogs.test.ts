@@ -176,30 +176,38 @@ describe('several catalogs', () => {
     expect(await names(catalog)).toEqual(['s.t', 'lake:s.u'])
   })
 
-  it('keep a table that another client has changed before it is found to overlap', async () => {
+  it('take a table out again that was added at the same time as one around it, unless another client changed it', async () => {
     const folder = newFolder()
     const main = sqlCatalog(folder, 'main', [folder])
-    const lake = switchable(sqlCatalog(folder, 'lake', [folder]))
+    const other = sqlCatalog(folder, 'lake', [folder])
+    const lake = switchable(other)
     const { catalog } = several(main, { lake: lake.catalog })
     await catalog.createNamespace(['s'])
     await catalog.member?.('lake').createNamespace(['s'])
-    const { metadata } = await create(catalog, 'lake:s.t')
-    const inside = `${metadata.location}/data/inner`
-    lake.before = async () => {
-      lake.before = async () => undefined
-      await commitOnce(main, parseIdentifier('s.kept'), {
-        requirements: [],
-        updates: [{ action: 'set-properties', updates: { by: 'another client' } }],
+    /** Creates a table of the default catalog; a table around it appears between the two looks at the other catalog. */
+    const createInside = async (name: string, between: () => Promise<unknown>) => {
+      let looks = 0
+      lake.before = async () => {
+        looks += 1
+        if (looks !== 2) return
+        await other.createTable(parseIdentifier(`s.around_${name}`), { schema: SCHEMA, location: `${folder}/${name}` })
+        await between()
+      }
+      await expect(create(catalog, `s.${name}`, `${folder}/${name}/data/in`)).rejects.toMatchObject({
+        code: 'TABLES_OVERLAP',
       })
     }
-    await expect(create(catalog, 's.kept', inside)).rejects.toMatchObject({ code: 'TABLES_OVERLAP' })
+    await createInside('gone', async () => undefined)
+    await createInside('kept', async () =>
+      commitOnce(main, parseIdentifier('s.kept'), {
+        requirements: [],
+        updates: [{ action: 'set-properties', updates: { by: 'another client' } }],
+      }),
+    )
+    expect(await names(catalog)).toEqual(['s.kept', 'lake:s.around_gone', 'lake:s.around_kept'])
     expect((await main.loadTable(parseIdentifier('s.kept'))).metadata.properties).toMatchObject({
       by: 'another client',
     })
-    await expect(create(catalog, 's.gone', `${metadata.location}/data/other`)).rejects.toMatchObject({
-      code: 'TABLES_OVERLAP',
-    })
-    expect(await names(catalog)).toEqual(['s.kept', 'lake:s.t'])
   })
 
   describe('with tables in the same folders', () => {
