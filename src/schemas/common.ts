@@ -8,8 +8,20 @@ const SPACES = String.raw` \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u30
 const EDGE = String.raw`[^./\\${SPACES}\u0000-\u001f\u007f-\u009f]`
 const INNER = String.raw`[^./\\\u0000-\u001f\u007f-\u009f]`
 const LEVEL = `${EDGE}(${INNER}{0,253}${EDGE})?`
-const NAMESPACE = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})*$`)
-const TABLE_NAME = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})+$`)
+const LEVEL_WITH_COLON = `(${EDGE}${INNER}{0,252})?:(${INNER}{0,252}${EDGE})?`
+/** Without a catalog, a name with a colon begins with another one. */
+const LEVEL_WITHOUT_COLON = LEVEL.replaceAll('[^', '[^:')
+const NAMESPACE = nameOf('*')
+const TABLE_NAME = nameOf('+')
+
+/** A name of two and more levels (`+`), or of one and more (`*`), maybe with the name of a catalog before it. */
+function nameOf(more: '+' | '*'): RegExp {
+  const own = String.raw`${LEVEL_WITHOUT_COLON}(\.${LEVEL_WITHOUT_COLON})${more}`
+  const inCatalog = String.raw`[A-Za-z0-9][A-Za-z0-9_-]{0,62}:${LEVEL}(\.${LEVEL})${more}`
+  const begins = String.raw`${LEVEL_WITH_COLON}(\.${LEVEL})${more}`
+  const later = String.raw`(${LEVEL}\.)+${LEVEL_WITH_COLON}(\.${LEVEL})*`
+  return new RegExp(`^(${own}|${inCatalog}|:(${begins}|${later}))$`)
+}
 
 /** Text without control characters. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it refuses

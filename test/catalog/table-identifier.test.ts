@@ -1,3 +1,4 @@
+import { namespaceName, tableName } from '../../src/schemas/common.ts'
 import { describe, expect, it } from 'vitest'
 
 import { formatIdentifier, parseIdentifier } from '../../src/catalog/table-identifier.ts'
@@ -47,5 +48,48 @@ describe('table identifiers', () => {
   it('reports a namespace that no catalog can have as missing', () => {
     const text = `${'a.'.repeat(200)}b`
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'NO_SUCH_NAMESPACE' }))
+  })
+})
+
+describe('the schema of requests', () => {
+  it.each(['a.b', 'lake:a.b', 'L-1_x:é.ü', 'lake:a:b.c', 'lake:a.b:c', ':a:b.c', ':a.b:c', '::.b', ':a.:', ':x.a:b.y'])(
+    'accepts %s, which is the name of a table',
+    (name) => {
+      expect(tableName.safeParse(name).success).toBe(true)
+      expect(formatIdentifier(parseIdentifier(name))).toBe(name)
+    },
+  )
+
+  it.each([
+    'a',
+    ':a.b',
+    's.:name',
+    'a:b',
+    'lake:b',
+    ':a:b',
+    's:.b',
+    '!:b.c',
+    'a.b:c',
+    ' a.b',
+    'a..b',
+    '',
+    ':',
+    'a/b.c',
+  ])('refuses %j', (name) => {
+    expect(tableName.safeParse(name).success).toBe(false)
+  })
+
+  it('reads names of any form in time that grows with their length only', () => {
+    for (const name of [`:${'a.'.repeat(499)}!`, ':'.repeat(999), `:${'a:'.repeat(499)}/`, ' :'.repeat(500)]) {
+      expect(tableName.safeParse(name).success).toBe(false)
+    }
+  })
+
+  it.each(['a', 'a.b', 'lake:a', ':a:b', ':a.b:'])('accepts the namespace %s', (name) => {
+    expect(namespaceName.safeParse(name).success).toBe(true)
+  })
+
+  it.each([':a', 'a!:b', ':', 'a..b'])('refuses the namespace %j', (name) => {
+    expect(namespaceName.safeParse(name).success).toBe(false)
   })
 })
