@@ -195,15 +195,20 @@ function argumentNames({ path, body }: Endpoint, { words = [], file, optional = 
   return [...ofPath, ...ofBody, ...ofFile]
 }
 
+/** `--catalog` opens the catalog of a file, without a service. */
+const OPTION_OF_CATALOG = 'in_catalog'
+
 /** The fields of a query that are options; a list has `--limit` for all its pages. */
-function queryFields({ query, paged }: Endpoint): Endpoint['query'] {
-  return Object.fromEntries(Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit'))
+export function queryFields({ query, paged }: Endpoint): Endpoint['query'] {
+  const kept = Object.entries(query).filter(([name]) => paged === undefined || name !== 'limit')
+  return Object.fromEntries(kept.map(([name, field]) => [name === 'catalog' ? OPTION_OF_CATALOG : name, field]))
 }
 
 /** The query that the options of a command stand for. */
 export function queryOf(call: Call, endpoint: Endpoint): Readonly<Record<string, string>> {
   const given = givenFields(call, queryFields(endpoint))
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
+  const fieldOf = (option: string): string => (option === OPTION_OF_CATALOG ? 'catalog' : option)
+  return Object.fromEntries(Object.entries(given).map(([option, value]) => [fieldOf(option), String(value)]))
 }
 
 /** The number of entries that a list may have; undefined: not given. Throws {@link UsageError} for 0. */

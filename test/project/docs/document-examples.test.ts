@@ -70,6 +70,7 @@ const BEFORE: Readonly<Record<string, string>> = {
     'curl -H "$AUTH" -H "$JSON" -d \'{"prompt":"Compact demo.events"}\' $API/agent/chat',
   'curl -H "$AUTH" "$API/quarantine':
     'curl -H "$AUTH" -H "$JSON" -d \'{"table":"demo.events","retain_last":1,"older_than":"2999-01-01T00:00:00Z"}\' $API/expire',
+  'lockhouse catalogs add': `printf '{"catalog_type":"sql","catalog_name":"archive","warehouse":"%s/archive","uri":"sqlite:///%s/archive.db","create":true}' "$PWD" "$PWD" > archive.json`,
   'lockhouse quarantine --table': EXPIRE_ALL,
   'lockhouse quarantine purge': `${EXPIRE_ALL} && lockhouse quarantine --state held`,
   'lockhouse token revoke': 'lockhouse token list | grep laptop >> "$PRINTED"',

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { healthIndex } from '../../../schemas/tables/health-index.ts'
 import type { tableHealth, tableList } from '../../../schemas/tables/tables.ts'
-import { callCommand, limitOf, listCommand, queryOf } from '../../api/api-command.ts'
+import { callCommand, limitOf, listCommand, queryFields, queryOf } from '../../api/api-command.ts'
 import { endpointOf } from '../../endpoint.ts'
 import { fieldOptions } from '../../api/fields.ts'
 import { listAll } from '../../api/pages.ts'
@@ -23,11 +23,15 @@ const tables: Command = {
   endpoints: ['listTableHealth', 'listTables'],
   names: [],
   options: {
-    ...fieldOptions(INDEX.query),
+    ...fieldOptions(queryFields(INDEX)),
     limit: { value: 'NUMBER', help: 'tables at most; default: all' },
     ...JSON_OPTION,
   },
-  examples: ['lockhouse tables --band poor', 'lockhouse tables --sort bytes --json'],
+  examples: [
+    'lockhouse tables --band poor',
+    'lockhouse tables --sort bytes --json',
+    'lockhouse tables --in-catalog lake',
+  ],
   async run(call) {
     const answer = await measuredTables(call, queryOf(call, INDEX))
     showRows(call, answer, {
@@ -78,7 +82,10 @@ async function measuredTables(call: Call, query: Query): Promise<HealthIndex> {
 /** Number of tables in the catalog that the index does not know yet; 0 when only some tables were asked for. */
 async function unmeasured({ api, text }: Call, { tables: indexed }: HealthIndex): Promise<number> {
   if (['search', 'band', 'limit'].some((option) => text(option) !== undefined)) return 0
-  const all = await api.get<z.infer<typeof tableList>>('/api/tables', { namespace: text('namespace') })
+  const all = await api.get<z.infer<typeof tableList>>('/api/tables', {
+    namespace: text('namespace'),
+    catalog: text('in-catalog'),
+  })
   const known = new Set(indexed.map(({ table }) => table))
   return all.tables.filter(({ table }) => !known.has(table)).length
 }
