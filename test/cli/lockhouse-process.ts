@@ -24,12 +24,15 @@ export interface LockhouseOptions {
   readonly host: string
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
+  /** A shell script that runs the command as `"$@"`; default: no shell. */
+  readonly shell?: string
 }
 
 /** A process `lockhouse` with a token of a lead for the service at `host`. */
-export function startLockhouse(args: readonly string[], { cwd, host, env }: LockhouseOptions) {
-  const [file = '', ...first] = LOCKHOUSE
-  return spawn(file, [...first, ...args], {
+export function startLockhouse(args: readonly string[], { cwd, host, env, shell }: LockhouseOptions) {
+  const command = [...LOCKHOUSE, ...args]
+  const [file = '', ...rest] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
+  return spawn(file, rest, {
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...cleanEnvironment, LOCKHOUSE_SERVER: `http://${host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN, ...env },

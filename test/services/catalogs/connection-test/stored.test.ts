@@ -42,7 +42,7 @@ describe('a test of the configured catalog', () => {
   it('is in the list of catalogs, with the settings of GET /api/config', async () => {
     const { body } = await service.get('/api/catalogs')
     const settings = (await service.get('/api/config')).body
-    const entry = { name: 'lockhouse', is_default: true, is_open: true, settings }
+    const entry = { name: 'lockhouse', is_default: true, is_open: true, problem: null, settings }
     expect(body).toEqual({ success: true, catalogs: [entry], next_page_token: null })
   })
 
