@@ -14,7 +14,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['lineage', () => '/lineage?table=demo.trips', 'demo.trips_copy'],
   ['query', () => '/query', /Ctrl\+Enter runs the query\./],
   ['table-health', () => '/tables/demo.events?tab=health', 'Score details'],
-  ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],
+  ['table-snapshots', () => '/tables/demo.events?tab=snapshots', /^(append|delete)$/],
   ['table-files', () => '/tables/demo.events?tab=files', '.parquet'],
   ['table-partitions', () => '/tables/demo.trips?tab=partitions', 'Data files'],
   ['table-refs', () => '/tables/demo.orders?tab=refs', 'main'],
