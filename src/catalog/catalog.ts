@@ -7,6 +7,9 @@ import type { CatalogNames, CreateTableOptions } from './names.ts'
 
 export type { CreateTableOptions } from './names.ts'
 
+/** Looks at a table that a catalog would get, and throws to refuse it. */
+export type TableCheck = (table: Table) => Promise<void>
+
 /** A table as a catalog lists it, without its metadata. */
 export interface CatalogEntry {
   /** Display name: the qualified name, plus the catalog's name for another catalog in the same database. */
@@ -73,11 +76,7 @@ export interface Catalog {
    * The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. `check` is called
    * before anything is written, unless only a server knows the folders; what it throws refuses the creation.
    */
-  createTable(
-    identifier: TableIdentifier,
-    options: CreateTableOptions,
-    check?: (draft: Table) => Promise<void>,
-  ): Promise<Table>
+  createTable(identifier: TableIdentifier, options: CreateTableOptions, check?: TableCheck): Promise<Table>
   /**
    * Adopts a table by its metadata file. `TABLE_EXISTS` also when the catalog has the table under another name,
    * `TABLES_OVERLAP` when another table keeps files in its folders. `check` is called before the table is visible;

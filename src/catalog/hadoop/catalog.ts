@@ -2,7 +2,7 @@ import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
-import type { CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CommitRequest, CreateTableOptions, TableCheck } from '../catalog.ts'
 import type { CatalogChecks, CatalogListing, CheckableCatalog } from '../catalog-checks.ts'
 import { type CommitOutcome, type Committed, committed, refused } from '../commit-outcome.ts'
 import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
@@ -112,11 +112,7 @@ class HadoopCatalog implements CheckableCatalog {
     return this.#io.stat(location)
   }
 
-  async createTable(
-    identifier: TableIdentifier,
-    options: CreateTableOptions,
-    check?: (draft: Table) => Promise<void>,
-  ): Promise<Table> {
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions, check?: TableCheck): Promise<Table> {
     checkNewIdentifier(identifier)
     const location = this.#tableLocation(identifier)
     if (options.location !== undefined && options.location.replace(/\/+$/, '') !== location) {

@@ -1,6 +1,6 @@
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
-import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions, TableCheck } from '../catalog.ts'
 import type { CommitOutcome } from '../commit-outcome.ts'
 import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadTableAt } from '../metadata-file.ts'
@@ -86,11 +86,7 @@ class MemoryCatalog implements Catalog {
     return this.#location(identifier)
   }
 
-  async createTable(
-    identifier: TableIdentifier,
-    options: CreateTableOptions,
-    check?: (draft: Table) => Promise<void>,
-  ): Promise<Table> {
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions, check?: TableCheck): Promise<Table> {
     this.#requireFree(identifier)
     const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')
     const metadata = newTableMetadata({ ...options, location })

@@ -1,7 +1,7 @@
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { AllOutcome, CommitOutcome } from '../commit-outcome.ts'
-import type { Catalog, CatalogEntry, CommitRequest } from '../catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, TableCheck } from '../catalog.ts'
 import type { CatalogNames } from '../names.ts'
 import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
 
@@ -111,9 +111,7 @@ function ownPart({ namespace, name }: TableIdentifier): TableIdentifier {
   return { namespace, name }
 }
 
-type Check = (table: Table) => Promise<void>
-
-function named(check: Check | undefined, toTable: ToTable): Check | undefined {
+function named(check: TableCheck | undefined, toTable: ToTable): TableCheck | undefined {
   return check && ((table) => check(toTable(table)))
 }
 

@@ -8,7 +8,7 @@ import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { checkRequirements } from '../../iceberg/update/apply/check-requirements.ts'
 import { createFromUpdates, isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import { compareText } from '../../iceberg/values/values.ts'
-import type { CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import type { CatalogEntry, CommitRequest, CreateTableOptions, TableCheck, TableCommit } from '../catalog.ts'
 import type { CatalogChecks, CheckableCatalog } from '../catalog-checks.ts'
 import { type AllOutcome, type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
 import { commitAllBySwap } from './commit-all.ts'
@@ -17,7 +17,6 @@ import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
 import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
-import type { TableCommit } from '../catalog.ts'
 import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'
 import { requireNoLinkOut } from '../ownership/allowed-locations.ts'
 import { folderOfNamespace, type NamespaceFolders, requireFreeFolder } from '../ownership/namespace-folders.ts'
@@ -205,11 +204,7 @@ class SqlCatalogImpl implements SqlCatalog {
     return this.#io.stat(location)
   }
 
-  async createTable(
-    identifier: TableIdentifier,
-    options: CreateTableOptions,
-    check?: (draft: Table) => Promise<void>,
-  ): Promise<Table> {
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions, check?: TableCheck): Promise<Table> {
     return this.#addTable(identifier, await this.#newMetadata(identifier, options, check))
   }
 
@@ -319,7 +314,7 @@ class SqlCatalogImpl implements SqlCatalog {
   async #newMetadata(
     identifier: TableIdentifier,
     options: CreateTableOptions,
-    check?: (draft: Table) => Promise<void>,
+    check?: TableCheck,
   ): Promise<TableMetadata> {
     const requireFree = async (found: Table): Promise<void> => {
       await requireUnowned(this, found)
