@@ -118,13 +118,27 @@ async function sqlDialect(uri: string | null, property: ReadProperty, deps: Open
   return deps.openPostgres(parsePostgresUri(uri, { password: property('password'), clients: property('clients') }))
 }
 
-/** The location of a catalog's tables that its settings name; empty where a REST catalog has a name for its warehouse, or an unsupported store. */
-export function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
+/**
+ * Where the tables of a catalog may be that could not be opened, as its settings say; empty where they do not say it: a REST
+ * catalog has a name for its warehouse, or a variable has the allowed locations.
+ */
+export function rootsOfClosed(settings: CatalogSettings): readonly string[] {
+  const allowed = settings.extraProps[ALLOWED_LOCATIONS]
+  const own = warehouseRoots(settings)
+  if (own.length === 0 || allowed?.startsWith('env:') === true) return []
+  return [...own, ...locationsIn(allowed)]
+}
+
+/** The location that is the warehouse; none where a REST catalog has a name for it, or an unsupported store. */
+function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
   return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isStoreLocation(warehouse) ? [warehouse] : []
 }
 
 function allowedLocations(property: ReadProperty): string[] {
-  const text = property(ALLOWED_LOCATIONS)
+  return locationsIn(property(ALLOWED_LOCATIONS))
+}
+
+function locationsIn(text: string | undefined): string[] {
   return text === undefined ? [] : text.split(',').map((location) => location.trim())
 }
 

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { warehouseRoots } from '../../catalog/open-catalog.ts'
+import { rootsOfClosed } from '../../catalog/open-catalog.ts'
 import type { CatalogSettings } from '../../catalog/settings.ts'
 import type { OtherCatalog } from '../../catalog/several/several-catalogs.ts'
 import { CATALOG_NAME } from '../../catalog/table-identifier.ts'
@@ -71,7 +71,7 @@ export class OtherCatalogs {
     return this.#catalogs.map(({ settings, catalog }) => ({
       name: settings.catalogName,
       catalog,
-      roots: catalog?.roots ?? warehouseRoots(settings),
+      roots: catalog?.roots ?? rootsOfClosed(settings),
     }))
   }
 

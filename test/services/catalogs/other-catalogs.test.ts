@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { createMemoryCatalog } from '../../../src/catalog/memory/catalog.ts'
+import { rootsOfClosed } from '../../../src/catalog/open-catalog.ts'
 import type { CatalogSettings } from '../../../src/catalog/settings.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
@@ -18,6 +19,14 @@ const stored = (name: string): StoredCatalog => {
   }
   return { settings, revision: 1 }
 }
+
+it.each([
+  [{}, ['/x']],
+  [{ 'allowed-locations': 's3://b/one, file:///two' }, ['/x', 's3://b/one', 'file:///two']],
+  [{ 'allowed-locations': 'env:LAKE_LOCATIONS' }, []],
+])('the locations of a closed catalog with %j are all that its settings allow', (extraProps, roots) => {
+  expect(rootsOfClosed({ ...stored('a').settings, extraProps })).toEqual(roots)
+})
 
 it('a catalog that stays closed is tried again, and what is known of the open ones stays', async () => {
   let tries = 0
