@@ -38,7 +38,7 @@ function refusal(table: Table, { entry, problem }: Neighbour, overlap: 'same-tab
 export function mayOverlap(refused: string, catalog: string): IcebergError {
   const message =
     `${refused}: the catalog ${catalog} does not respond, and its tables may keep files in the same folders. ` +
-    'Try again when it responds, or remove the catalog.'
+    'Try again when it responds. After the catalog is removed, nothing protects the files of its tables.'
   return new IcebergError('TABLES_OVERLAP', message)
 }
 
