@@ -135,6 +135,46 @@ describe('a second catalog', () => {
   })
 })
 
+describe('a catalog to which a pipeline only diverts rows', () => {
+  it('gets them, and is not removed while it runs', async () => {
+    await ok(lea.call('POST', '/api/catalogs', settingsOf('bin')))
+    await lab.catalog().member?.('bin').createNamespace(['s'])
+    await lab.createTable('bin:s.bad', [
+      ...COLUMNS,
+      ['_reason', 'string'],
+      ['_batch_id', 'long'],
+      ['_pipeline', 'string'],
+      ['_diverted_at', 'timestamptz'],
+    ])
+    await lab.createTable('s.good', COLUMNS)
+    const expectations = [{ name: 'few', condition: 'id < 5', on_failure: 'divert' }]
+    const nodes = [
+      { id: 'read', type: 'iceberg-source', config: { table: 'lake:s.orders' } },
+      { id: 'check', type: 'check', config: { expectations, divert_to: 'bin:s.bad' } },
+      { id: 'only', type: 'select', config: { columns: COLUMNS.map(([name]) => ({ name })) } },
+      { id: 'write', type: 'iceberg-sink', config: { table: 's.good' } },
+    ]
+    const edges = [
+      { id: 'a', source: 'read', target: 'check' },
+      { id: 'b', source: 'check', target: 'only' },
+      { id: 'c', source: 'only', target: 'write' },
+    ]
+    const made = await ok(eve.call('POST', '/api/pipeline-defs', { name: 'diverts', description: '', nodes, edges }))
+    const { pipeline } = await ok(
+      eve.call('POST', '/api/pipeline/start', {
+        version_id: made.version.id,
+        checkpoint_location: 'cp/diverts',
+        trigger_interval: '200 ms',
+      }),
+    )
+    await until(async () => (await lab.rows('bin:s.bad')).length === 55 && (await lab.rows('s.good')).length === 5)
+    const refused = await lea.call('DELETE', '/api/catalogs/bin')
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining(pipeline.id)])
+    await ok(eve.call('POST', `/api/pipeline/${pipeline.id}/stop`, {}))
+    await ok(lea.call('DELETE', '/api/catalogs/bin'))
+  })
+})
+
 describe('the Iceberg REST catalog', () => {
   const at = (path: string) => eve.call('GET', `/iceberg/v1/${path}`)
   const tablesAt = async (path: string) =>

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENVIRONMENTS, type Environment, TRANSITIONS } from '../../../src/domain/environments.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 
 /** The transitions of docs/api.md#environments: target and response status. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 
 for (const kind of stateKindsOfWholeRuns) {
   describe.skipIf(kind.skip)(`the board of definitions on ${kind.name}`, () => {

@@ -6,7 +6,7 @@ import { openLab, type StreamLab } from '../../streaming/support.ts'
 import { type Actor, type Lifecycle, lifecycle, type Place } from '../../support/lifecycle.ts'
 import { callTool } from '../../support/mcp-call.ts'
 import { ADMIN_TOKEN, type Answer } from '../../support/service.ts'
-import { openStateFile } from '../../support/state-file.ts'
+import { openStateFile } from '../../support/state/state-file.ts'
 
 const COLUMNS = [
   ['id', 'long'],

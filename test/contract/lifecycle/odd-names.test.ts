@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 
 /** Levels of the body of a request around a `config`: body, nodes, node. */
 const LEVELS_ABOVE_CONFIG = 3

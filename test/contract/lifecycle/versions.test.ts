@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { graphs, stored } from '../../domain/graphs.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { runs } from '../../support/effort.ts'
 
 /** Content that is refused: odd-names.test.ts shows that it is. NUL, half of a surrogate pair, and a name, at any level. */
