@@ -38,7 +38,7 @@ export default defineConfig({
           name: 'suite',
           // Files of one worker share loaded modules, so that they are loaded once: half the time of the suite.
           isolate: false,
-          globalSetup: 'test/support/state-template.ts',
+          globalSetup: 'test/support/state/state-template.ts',
           include: ['test/**/*.test.ts'],
           exclude: ['test/interop/**', 'test/faults/**', 'test/web/**', 'test/cluster/**', ...leftOut],
         },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callsTool, says } from '../support/model-provider/reply.ts'
 import type { Actor } from '../support/lifecycle.ts'
-import { stateKindsOfWholeRuns } from '../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../support/state/state-kinds.ts'
 import { stateOf } from '../support/state-of.ts'
 import { type AgentLab, SMALL_EVENTS, startAgentLab } from './agent-lab.ts'
 

@@ -1,6 +1,6 @@
 // Opens the state database whose kind and place are the arguments; tests start it as a separate process.
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
-import { openStateFile } from '../support/state-file.ts'
+import { openStateFile } from '../support/state/state-file.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
 const [, , kind, place] = process.argv

@@ -7,8 +7,8 @@ import { type Dialect, Kysely, sql } from 'kysely'
 import { afterEach, describe, inject } from 'vitest'
 
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
-import { migratedState } from '../support/migrated-state.ts'
-import { openStateFile } from '../support/state-file.ts'
+import { migratedState } from '../support/state/migrated-state.ts'
+import { openStateFile } from '../support/state/state-file.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 

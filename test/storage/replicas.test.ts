@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { stateKinds } from '../support/state-kinds.ts'
+import { stateKinds } from '../support/state/state-kinds.ts'
 import { until } from '../support/waiting.ts'
 import { LONG } from '../support/effort.ts'
 

@@ -11,7 +11,7 @@ import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { type EventsShape, makeEvents } from '../../src/services/catalogs/demo-lakehouse.ts'
 import { createLogger } from '../../src/services/logger.ts'
-import { migratedState } from './migrated-state.ts'
+import { migratedState } from './state/migrated-state.ts'
 import { openApiCheck } from './openapi-check.ts'
 
 export const ADMIN_TOKEN = 'lh_test-admin-token-0123456789'

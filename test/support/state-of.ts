@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Kysely } from 'kysely'
 
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
-import { openStateFile } from './state-file.ts'
+import { openStateFile } from './state/state-file.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 
 /** The state database of a service that runs in `folder`, over a connection of its own; to be destroyed by the caller. */

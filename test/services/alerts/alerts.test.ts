@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
 import { webhookRules } from './payload-rules.ts'

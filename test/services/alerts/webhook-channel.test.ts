@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReceiver, isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { webhookRules } from './payload-rules.ts'
 import { CI_SLOWNESS, sleep, until } from '../../support/waiting.ts'
 

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 
 for (const kind of stateKinds) {
   describe.skipIf(kind.skip)(`the audit log on ${kind.name}`, () => {

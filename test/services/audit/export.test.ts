@@ -5,7 +5,7 @@ import { type ChainHead, chainRow } from '../../../src/storage/audit-chain.ts'
 import type { AuditEventsTable } from '../../../src/storage/schema.ts'
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 import { LONG } from '../../support/effort.ts'
 

@@ -3,7 +3,7 @@ import type { InTransaction } from '../../../src/storage/transactions.ts'
 import { FAST } from '../../streaming/support.ts'
 import { LONG, shares } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 import { until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 

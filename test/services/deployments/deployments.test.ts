@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { numbered } from '../../streaming/support.ts'
 import { LONG } from '../../support/effort.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { type DeployLab, graphOf, openDeployLab } from './deploy-lab.ts'
 
 describe.each(stateKindsOfWholeRuns.filter(({ skip }) => !skip))('deployments on $name', ({ place }) => {

@@ -4,7 +4,7 @@ import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { LONG } from '../../support/effort.ts'
 import type { Answer } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 
 for (const kind of stateKindsOfWholeRuns.filter(({ skip }) => !skip)) {

@@ -7,7 +7,7 @@ import type { StateTables } from '../../../src/storage/schema.ts'
 import { createDeploymentStore } from '../../../src/storage/stores/deployments/deployment-store.ts'
 import { createPipelineStore } from '../../../src/storage/stores/pipelines/pipeline-store.ts'
 import type { InTransaction } from '../../../src/storage/transactions.ts'
-import { openStateFile } from '../../support/state-file.ts'
+import { openStateFile } from '../../support/state/state-file.ts'
 import { type DeployLab, openDeployLab } from './deploy-lab.ts'
 import { LONG } from '../../support/effort.ts'
 

@@ -6,7 +6,7 @@ import { createDeploymentStore } from '../../../src/storage/stores/deployments/d
 import { FAST } from '../../streaming/support.ts'
 import { LONG } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
-import { openStateFile } from '../../support/state-file.ts'
+import { openStateFile } from '../../support/state/state-file.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 

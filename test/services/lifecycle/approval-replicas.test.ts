@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LONG } from '../../support/effort.ts'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 import { until } from '../../support/waiting.ts'
 
 const postgres = stateKinds.find(({ name }) => name === 'PostgreSQL')!

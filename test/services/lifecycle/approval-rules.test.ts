@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Actor, actor, type Lifecycle, lifecycle, type Place } from '../../support/lifecycle.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 import { until } from '../../support/waiting.ts'
 

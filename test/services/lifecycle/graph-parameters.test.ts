@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { StateTables } from '../../../src/storage/schema.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { type Lifecycle, lifecycle, type Place } from '../../support/lifecycle.ts'
-import { openStateFile } from '../../support/state-file.ts'
+import { openStateFile } from '../../support/state/state-file.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHealthIndexStore, type TableHealth } from '../../../src/storage/stores/tables/health-index-store.ts'
 import type { StreamingPipelinesTable } from '../../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
 import { LONG } from '../../support/effort.ts'
 

@@ -4,7 +4,7 @@ import { type FakeJupyter, startFakeJupyter } from '../../notebooks/support/fake
 import { LONG } from '../../support/effort.ts'
 import { startTestCluster, type TestCluster } from '../../support/kubernetes-api/test-cluster.ts'
 import { type Answer, startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 import { until } from '../../support/waiting.ts'
 
 const AUDIT_KEY = 'a key that all services know, of 32 characters or more'

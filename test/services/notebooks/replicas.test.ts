@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startTestCluster, type TestCluster } from '../../support/kubernetes-api/test-cluster.ts'
 import { type Answer, startTestService, type TestService } from '../../support/service.ts'
-import { stateKinds } from '../../support/state-kinds.ts'
+import { stateKinds } from '../../support/state/state-kinds.ts'
 import { type FakeJupyter, startFakeJupyter } from '../../notebooks/support/fake-jupyter.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'

@@ -5,7 +5,7 @@ import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { startFakeReceiver } from '../../support/network/fake-receiver.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { overriddenEngine } from '../../support/overridden-engine.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../support/state/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
 const FAST = { automation: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }

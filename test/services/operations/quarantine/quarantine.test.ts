@@ -8,7 +8,7 @@ import { planFiles } from '../../../../src/iceberg/scan/scan.ts'
 import type { TableUpdate } from '../../../../src/iceberg/update/table-update.ts'
 import { reconcileOperation } from '../../../../src/maintenance/recovery/reconcile.ts'
 import { startTestService, type TestService } from '../../../support/service.ts'
-import { stateKindsOfWholeRuns } from '../../../support/state-kinds.ts'
+import { stateKindsOfWholeRuns } from '../../../support/state/state-kinds.ts'
 import { LONG } from '../../../support/effort.ts'
 
 const EVENTS = { namespace: ['demo'], name: 'events' }

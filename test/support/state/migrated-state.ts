@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openStateDatabase } from '../../src/storage/state-database.ts'
+import { openStateDatabase } from '../../../src/storage/state-database.ts'
 import { openStateFile } from './state-file.ts'
 
 let migrated: Promise<Uint8Array> | undefined

@@ -1,5 +1,5 @@
-import { isLongRun, isWholeRun } from './effort.ts'
-import { migratedPostgresPlace, postgresServer } from '../storage/open.ts'
+import { isLongRun, isWholeRun } from '../effort.ts'
+import { migratedPostgresPlace, postgresServer } from '../../storage/open.ts'
 
 interface StatePlace {
   /** Environment that makes a service keep its state there. */
