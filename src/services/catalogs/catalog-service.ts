@@ -109,7 +109,7 @@ class Catalogs implements CatalogService {
     this.#others = new OtherCatalogs({
       openCatalog: deps.openCatalog,
       store: deps.otherStore,
-      all: () => (this.#main === undefined ? undefined : this.current()),
+      all: () => this.current(),
       retryMs: deps.retryMs,
       replaced: (catalog) => this.#open.replaced(catalog),
       onChange: () => this.#changed(),
@@ -118,8 +118,12 @@ class Catalogs implements CatalogService {
 
   current(): Catalog {
     if (this.#main === undefined) throw noCatalog(this.#settings)
-    const { onUnreachable } = this.#deps
-    return (this.#all ??= createSeveralCatalogs({ main: this.#main, others: this.#others.members(), onUnreachable }))
+    return (this.#all ??= this.#withOthers(this.#main))
+  }
+
+  /** A default catalog and the others as one. */
+  #withOthers(main: Catalog): Catalog {
+    return createSeveralCatalogs({ main, others: this.#others.members(), onUnreachable: this.#deps.onUnreachable })
   }
 
   hold(): HeldCatalog {
@@ -185,7 +189,7 @@ class Catalogs implements CatalogService {
     const opened = await this.#deps.openCatalog(next, { create: request.create ?? false, isNew: true })
     await orClose(opened, async () => {
       await opened.ping()
-      if (this.#main !== undefined) await requireNoTableTwice(opened, this.current(), undefined)
+      await requireNoTableTwice(opened, this.#withOthers(opened), undefined)
       const revision = await this.#deps.store.save(next, expected, context)
       this.#replaceMain({ catalog: opened, settings: next, revision })
     })

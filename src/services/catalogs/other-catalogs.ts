@@ -27,8 +27,8 @@ export interface OtherCatalogsDeps {
     options: { readonly create: boolean; readonly isNew: boolean },
   ) => Promise<Catalog>
   readonly store: OtherCatalogsStore
-  /** All catalogs as one; undefined while the default one is not open. */
-  readonly all: () => Catalog | undefined
+  /** All catalogs as one. Throws while the default one is not open: nobody knows which tables it has. */
+  readonly all: () => Catalog
   /** Called with a catalog that nobody gets from now on. */
   readonly replaced: (catalog: Catalog) => void
   /** Called when {@link OtherCatalogs.list} has changed. */
@@ -176,8 +176,7 @@ export class OtherCatalogs {
     const opened = await this.#deps.openCatalog(next.settings, { create, isNew: true })
     try {
       await opened.ping()
-      const all = this.#deps.all()
-      if (all !== undefined) await requireNoTableTwice(opened, all, change.name)
+      await requireNoTableTwice(opened, this.#deps.all(), change.name)
       const others = this.#catalogs.filter(({ settings }) => settings.catalogName !== change.name).map(storedPart)
       const catalogs = [...others, next].toSorted((a, b) => (a.settings.catalogName < b.settings.catalogName ? -1 : 1))
       const stored = await this.#deps.store.save({ catalogs, revision: this.#revision }, change)

@@ -373,3 +373,23 @@ describe('a catalog that cannot be opened', () => {
     expect(await namesOf('?catalog=fragile')).toEqual([])
   })
 })
+
+describe('a default catalog that cannot be opened', () => {
+  it('is replaced by one without a table of the others, before one more is added', async () => {
+    const put = (body: object) => lea.call('PUT', '/api/config', body)
+    await ok(put(settingsOf('first')))
+    const file = join(lab.service.folder, 'first.db')
+    renameSync(file, `${file}.away`)
+    await lab.service.restart()
+    expect((await eve.call('GET', '/api/table/s.orders')).body.code).toBe('CATALOG_NOT_CONFIGURED')
+    const added = await lea.call('POST', '/api/catalogs', settingsOf('one_more'))
+    expect(added.body.code, 'nobody knows which tables the default one has').toBe('CATALOG_NOT_CONFIGURED')
+    const copy = await put(settingsOf('copy')) // with a table of lake, since the test above
+    expect([copy.status, copy.body.detail]).toEqual([
+      409,
+      expect.stringContaining('s.same of the catalog is already known as lake:s.orders'),
+    ])
+    await ok(put(settingsOf('second')))
+    await ok(lea.call('POST', '/api/catalogs', settingsOf('one_more')))
+  })
+})

@@ -35,7 +35,7 @@ it('a catalog that stays closed is tried again, and what is known of the open on
   const replaced: Catalog[] = []
   const others = new OtherCatalogs({
     store: { load: async () => ({ catalogs: ['a', 'b'].map(stored), revision: 1 }), save: async (next) => next },
-    all: () => undefined,
+    all: () => Promise.reject(new Error('not asked')) as never,
     replaced: (catalog) => replaced.push(catalog),
     onChange: () => (changes += 1),
     retryMs: 5,

@@ -1,6 +1,7 @@
 import { memberOf } from '../../../src/catalog/catalog.ts'
 import { mkdirSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
+import { IcebergError } from '../../../src/iceberg/errors.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { sleep, until } from '../../support/waiting.ts'
@@ -55,6 +56,16 @@ describe('a replaced catalog', () => {
     labs.pop()
     await lab.close()
     expect(isClosed()).toBe(true)
+  })
+
+  it('may be one that does not respond any more', async () => {
+    const lab = await open()
+    const failing = memberOf(lab.catalog(), {})
+    failing.listTables = () => Promise.reject(new IcebergError('IO_FAILED', 'the database is gone'))
+    delete failing.listEntries
+    expect((await lab.service.get('/api/tables')).status).toBe(503)
+    await configureNext(lab, 'second')
+    expect((await lab.service.get('/api/tables')).body.tables).toEqual([])
   })
 
   it('stays open until its running operation ends', async () => {
