@@ -3,6 +3,7 @@ import {
   type ExecutePlanResponse,
   ExecutePlanResponseSchema,
 } from '../../../src/engines/spark/connect/generated/service_pb.ts'
+import { sleep } from '../waiting.ts'
 import { type Answer, answer, invalid } from './answers.ts'
 
 /** What a plan does: its answers, one after the other, or an error. */
@@ -14,12 +15,23 @@ export class FakeExecution {
   readonly #ids: { readonly sessionId: string; readonly serverSideSessionId: string; readonly operationId: string }
   readonly #interruption = new AbortController()
   #waiting = Promise.withResolvers<void>()
+  readonly #beginsAt: number
   #failure: unknown
   isOver = false
 
-  constructor(ids: { sessionId: string; serverSideSessionId: string; operationId: string }, work: Work) {
+  /** Begins with its work after `beginsAfterMs`. */
+  constructor(
+    ids: { sessionId: string; serverSideSessionId: string; operationId: string },
+    work: Work,
+    beginsAfterMs = 0,
+  ) {
     this.#ids = ids
-    void this.#run(work)
+    this.#beginsAt = performance.now() + beginsAfterMs
+    void (beginsAfterMs === 0 ? this.#run(work) : sleep(beginsAfterMs).then(() => this.#run(work)))
+  }
+
+  get hasBegun(): boolean {
+    return performance.now() >= this.#beginsAt
   }
 
   interrupt(): void {
@@ -47,6 +59,7 @@ export class FakeExecution {
   async #run(work: Work): Promise<void> {
     const { signal } = this.#interruption
     try {
+      signal.throwIfAborted()
       for await (const one of work({ signal })) {
         signal.throwIfAborted()
         this.#add(one)

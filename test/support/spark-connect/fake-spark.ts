@@ -13,7 +13,7 @@ import {
   SparkConnectService,
 } from '../../../src/engines/spark/connect/generated/service_pb.ts'
 import { sleep } from '../waiting.ts'
-import { type Answer, invalid } from './answers.ts'
+import { type Answer, invalid, sparkError } from './answers.ts'
 import { FakeExecution, type Work } from './fake-execution.ts'
 
 /** What goes wrong with one stream of answers, after so many responses of it. */
@@ -48,6 +48,8 @@ export class FakeSpark {
   /** Changes each response before it is sent, or replaces it by several. */
   change: (response: ExecutePlanResponse) => ExecutePlanResponse | readonly ExecutePlanResponse[] = (response) =>
     response
+  /** How long an operation takes to begin; Spark gives it up when somebody attaches to it before. */
+  beginsAfterMs = 0
   version = '4.1.4'
   readonly config = new Map<string, string>()
   readonly errors = new Map<string, Partial<FetchErrorDetailsResponse>>()
@@ -55,6 +57,7 @@ export class FakeSpark {
   readonly calls: { readonly method: Method; readonly request: Request & Record<string, unknown> }[] = []
   readonly executions = new Map<string, FakeExecution>()
   readonly #options: FakeSparkOptions
+  readonly #orphaned = new Set<string>()
   readonly #sessions = new Map<string, string>()
   readonly #closed = new Set<string>()
   readonly #lines = new Set<ServerHttp2Session>()
@@ -159,8 +162,9 @@ export class FakeSpark {
     const ids = await this.#enter('executePlan', request, context)
     const { plan, operationId = crypto.randomUUID() } = request
     if (this.executions.has(operationId)) throw invalid('INVALID_HANDLE.OPERATION_ALREADY_EXISTS')
+    if (this.#orphaned.has(operationId)) throw invalid('INVALID_HANDLE.OPERATION_ABANDONED')
     const work: Work = (run) => (plan ? this.work(plan, run) : [])
-    const execution = new FakeExecution({ ...ids, operationId }, work)
+    const execution = new FakeExecution({ ...ids, operationId }, work, this.beginsAfterMs)
     this.executions.set(operationId, execution)
     yield* this.#send(execution.follow())
   }
@@ -169,6 +173,12 @@ export class FakeSpark {
     await this.#enter('reattachExecute', request, context)
     const execution = this.executions.get(request.operationId)
     if (!execution) throw invalid('INVALID_HANDLE.OPERATION_NOT_FOUND')
+    if (!execution.hasBegun) {
+      this.#orphaned.add(request.operationId)
+      this.executions.delete(request.operationId)
+      execution.interrupt()
+      throw sparkError('Operation was orphaned because of an internal error.')
+    }
     yield* this.#send(execution.follow(request.lastResponseId))
   }
 

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
+import type { SparkLimits } from '../../../../src/engines/spark/connect/line/limits.ts'
 import { type Answer, commandResult, invalid, progress } from '../../../support/spark-connect/answers.ts'
 import type { StreamFault } from '../../../support/spark-connect/fake-spark.ts'
 import { until } from '../../../support/waiting.ts'
@@ -19,8 +20,8 @@ function countedWork() {
   return work
 }
 
-async function startWork(faults: readonly (StreamFault | undefined)[]) {
-  const lab = await startLab()
+async function startWork(faults: readonly (StreamFault | undefined)[], limits: Partial<SparkLimits> = {}) {
+  const lab = await startLab(limits)
   const work = countedWork()
   lab.spark.work = work.run
   lab.spark.faults.push(...faults)
@@ -95,6 +96,22 @@ describe('one operation over several lines', () => {
     expect(error).toMatchObject({ code: 'OPERATION_FAILED', errorClass: 'INVALID_HANDLE.OPERATION_NOT_FOUND' })
     expect(error.isOutcomeUnknown).toBe(true)
     expect(work.effects).toBe(0)
+  })
+
+  it('gives an operation that is slow to begin the time to do so', async () => {
+    const { session, spark, work } = await startWork([{ after: 0, how: 'cut' }], { beginMs: 400 })
+    spark.beginsAfterMs = 200
+    expect(await session.sql(CALL, newRun())).toEqual(ROWS)
+    expect(work.effects).toBe(1)
+    expect(spark.countOf('executePlan')).toBe(1)
+  })
+
+  it('says that the outcome is unknown when Spark gives up an operation that it takes for a lost one', async () => {
+    const { session, spark } = await startWork([{ after: 0, how: 'cut' }])
+    spark.beginsAfterMs = 2000
+    const error = await refused(session.sql(CALL, newRun()))
+    expect(error).toMatchObject({ code: 'OPERATION_FAILED', isOutcomeUnknown: true })
+    expect(error.message).toContain('orphaned')
   })
 
   it('sends the operation again when it never arrived', async () => {

@@ -10,6 +10,7 @@ const LIMITS: Partial<SparkLimits> = {
   callMs: 10_000,
   keepAliveMs: 60_000,
   reconnectMs: 20_000,
+  beginMs: 0,
   tasksMs: 50,
   interruptMs: 5000,
   pauseMs: 5,

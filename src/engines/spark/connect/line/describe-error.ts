@@ -5,6 +5,8 @@ import { SparkError, type SparkErrorCode } from '../spark-error.ts'
 
 const LOST = new Set(['SESSION_NOT_FOUND', 'SESSION_CHANGED', 'SESSION_CLOSED'].map((name) => `INVALID_HANDLE.${name}`))
 const COMMIT_UNKNOWN = 'org.apache.iceberg.exceptions.CommitStateUnknownException'
+/** Spark found no thread for the operation that somebody attached to: the thread may have ended, or not have begun. */
+const ORPHANED = /^Operation was orphaned/
 const DETAILS_MS = 5000
 
 const REFUSALS = new Set<SparkErrorCode>(['UNAUTHENTICATED', 'UNSUPPORTED_VERSION', 'SESSION_LOST'])
@@ -38,7 +40,9 @@ export async function describeError(
     ...known,
     cause: fault,
     javaClasses,
-    isOutcomeUnknown: !isRefusal(code, sent) && (isHandleOrCursor(info) || javaClasses.includes(COMMIT_UNKNOWN)),
+    isOutcomeUnknown:
+      !isRefusal(code, sent) &&
+      (isHandleOrCursor(info) || ORPHANED.test(message) || javaClasses.includes(COMMIT_UNKNOWN)),
   })
 }
 

@@ -34,6 +34,8 @@ export class Execution {
   #unclear = 0
   #sent: Sent
   #contactAt = performance.now()
+  /** When it was sent last; 0 when only another process has sent it. */
+  #sentAt = 0
 
   constructor(session: SessionContext, operation: Operation) {
     this.#session = session
@@ -86,6 +88,7 @@ export class Execution {
       const after = this.#lastResponseId === undefined ? {} : { lastResponseId: this.#lastResponseId }
       return calls.reattachExecute({ ...fields, operationId, ...after }, { signal })
     }
+    this.#sentAt = performance.now()
     return calls.executePlan(
       {
         ...fields,
@@ -130,7 +133,7 @@ export class Execution {
     if (performance.now() - this.#contactAt > this.#session.limits.reconnectMs) {
       throw new SparkError('PROTOCOL', 'Spark ended the stream of answers again and again without an answer')
     }
-    await pause(this.#pauses.take())
+    await pause(Math.max(this.#pauses.take(), this.#untilBegun()))
   }
 
   async #afterFault(fault: unknown, interruption: Interruption): Promise<void> {
@@ -140,13 +143,20 @@ export class Execution {
     const { errorClass } = readErrorInfo(error)
     if (errorClass === 'INVALID_HANDLE.OPERATION_ALREADY_EXISTS' && this.#mode === 'execute') {
       this.#mode = 'attach'
+      await pause(this.#untilBegun(), interruption.signal)
       return
     }
     if (errorClass === 'INVALID_HANDLE.OPERATION_NOT_FOUND' && this.#mayExecute()) {
       this.#mode = 'execute'
     } else if (this.#isFinal(error)) throw error
     else this.#mode = 'attach'
-    await pause(this.#pauses.take(), interruption.signal)
+    await pause(Math.max(this.#pauses.take(), this.#untilBegun()), interruption.signal)
+  }
+
+  /** How long an operation of which nothing came may need to begin, in milliseconds. */
+  #untilBegun(): number {
+    if (this.#mode === 'execute' || this.#lastResponseId !== undefined) return 0
+    return this.#sentAt + this.#session.limits.beginMs - performance.now()
   }
 
   /** Nothing came of it, so that the request never arrived: the session is still the one that it was sent to. */
