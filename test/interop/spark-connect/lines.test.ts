@@ -8,7 +8,8 @@ import { sparkConnectAvailable } from '../harness/environment.ts'
 import { addFiles, compaction, createTable, newSession, type SparkLake, startLake, stateOf } from './lake.ts'
 
 const FILES = 30
-/** Of one operation. */
+const OPERATIONS = runs(12, 3)
+/** At most, of one operation. */
 const CUTS = 10
 
 describe.skipIf(!sparkConnectAvailable('lines to Spark Connect'))('lines to a real Spark Connect server', () => {
@@ -20,7 +21,7 @@ describe.skipIf(!sparkConnectAvailable('lines to Spark Connect'))('lines to a re
   afterAll(() => lake?.close())
 
   it('finishes an operation whose stream Spark ends again and again', async () => {
-    const query = 'SELECT count(*) AS n FROM range(300000000) WHERE id % 7 = hash(id) % 7'
+    const query = 'SELECT count(*) AS n FROM range(100000000) WHERE id % 7 = hash(id) % 7'
     const began = performance.now()
     const rows = await lake.session.sql({ query, args: {} }, { operationId: crypto.randomUUID() })
     expect(rows.length).toBe(1)
@@ -30,12 +31,12 @@ describe.skipIf(!sparkConnectAvailable('lines to Spark Connect'))('lines to a re
   it('compacts exactly once, however often the line is cut', async () => {
     await createTable(lake.session, 'cuts', FILES)
     const relay = await Relay.start({ host: '127.0.0.1', port: lake.spark.port })
-    const client = openSparkClient(lake.spark.remote(relay.port))
+    const client = openSparkClient(lake.spark.remote(relay.port), { limits: { beginMs: 500 } })
     const session = newSession(client)
     await session.version()
     let all = 0
     let unknown = 0
-    for (let round = 0; all < runs(100); round += 1) {
+    for (let round = 0; round < OPERATIONS; round += 1) {
       if (round > 0) await addFiles(lake.session, 'cuts', FILES)
       const before = await stateOf(lake.session, 'cuts')
       let cuts = 0
@@ -62,6 +63,7 @@ describe.skipIf(!sparkConnectAvailable('lines to Spark Connect'))('lines to a re
     }
     process.stdout.write(`\n${all} cuts of the line during CALLs: no operation took effect twice, ${unknown} unknown\n`)
     expect(unknown).toBeLessThan(2)
+    expect(all).toBeGreaterThan(OPERATIONS)
     await client.close()
     await relay.close()
   })
