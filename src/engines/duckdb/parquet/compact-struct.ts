@@ -81,14 +81,19 @@ export function encodeStruct(fields: StoredStruct): Uint8Array {
 
 /** A list of encoded structs as a field. */
 export function structList(items: readonly Uint8Array[]): StoredField {
-  const count = items.length
-  const header = count < 15 ? [(count << 4) | COMPACT.struct] : [(15 << 4) | COMPACT.struct, ...varint(BigInt(count))]
-  return { type: COMPACT.list, bytes: concat([Uint8Array.from(header), ...items]) }
+  return valueList(COMPACT.struct, items)
 }
 
 /** A struct as a field. */
 export function structField(fields: StoredStruct): StoredField {
   return { type: COMPACT.struct, bytes: encodeStruct(fields) }
+}
+
+/** A list of encoded values of one type as a field. */
+export function valueList(type: number, items: readonly Uint8Array[]): StoredField {
+  const count = items.length
+  const header = count < 15 ? [(count << 4) | type] : [(15 << 4) | type, ...varint(BigInt(count))]
+  return { type: COMPACT.list, bytes: concat([Uint8Array.from(header), ...items]) }
 }
 
 /** A safe integer as a field of 16 (4), 32 or 64 bits. */
@@ -98,7 +103,11 @@ export function integerField(value: number, type: 4 | 5 | 6 = COMPACT.i64): Stor
 
 /** A text as a field. */
 export function textField(text: string): StoredField {
-  const bytes = new TextEncoder().encode(text)
+  return binaryField(new TextEncoder().encode(text))
+}
+
+/** Bytes as a field. */
+export function binaryField(bytes: Uint8Array): StoredField {
   return { type: COMPACT.binary, bytes: concat([Uint8Array.from(varint(BigInt(bytes.length))), bytes]) }
 }
 

@@ -5,7 +5,6 @@ import { plural } from '../../../lib/text.ts'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 import { deleteFrom } from '../../../iceberg/io/delete-files.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
-import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { RewriteResult } from '../../rewrite-result.ts'
 import type { RowGroupCopyResult, RowGroupCopyTask } from '../../row-group-copy.ts'
@@ -18,9 +17,13 @@ import { codecNumber } from '../write/codec.ts'
 import { metricsModes } from '../write/metrics-config.ts'
 import type { Footer } from '../write/output-files.ts'
 import { leafColumns } from '../write/output-layout.ts'
+import { findAddedLineage, lineageWriter, verifyLineage } from './added-lineage.ts'
+import { LINEAGE } from './lineage-leaves.ts'
+import type { LongRange } from './lineage-page.ts'
+import type { LineageSource } from './lineage-values.ts'
 import { joinFiles } from './join-files.ts'
 import type { JoinedFile } from './join-files.ts'
-import { requireJoinable } from './joined-footer.ts'
+import { joinKey, requireJoinable } from './joined-footer.ts'
 import { joinedMetrics } from './joined-metrics.ts'
 import { leafIds } from '../parquet/file-columns.ts'
 import { NotCopyableError } from '../parquet/not-copyable-error.ts'
@@ -57,42 +60,90 @@ export async function copyRowGroups(context: CopyContext, task: RowGroupCopyTask
 interface Joined {
   readonly file: JoinedFile
   readonly entries: readonly DataFile[]
+  /** Footers of the replaced files, without the lineage columns that were not copied. */
   readonly footers: readonly StoredFooter[]
+  /** Ranges of the lineage columns that were written and not copied; undefined: none was written. */
+  readonly lineage: { readonly ranges: LongRanges; readonly sources: readonly LineageSource[] } | undefined
 }
+
+type LongRanges = ReadonlyMap<number, LongRange>
 
 async function copyFiles(context: CopyContext, task: RowGroupCopyTask): Promise<RewriteResult> {
   const { run } = context
-  const footers = await mapBounded(task.inputs, FOOTERS_AT_ONCE, async ({ dataFile }) => {
+  const stored = await mapBounded(task.inputs, FOOTERS_AT_ONCE, async ({ dataFile }) => {
     run.check()
     return readStoredFooter(task.io, dataFile.filePath)
   })
+  requireForms(stored, task)
+  const added = task.output.formatVersion === 3 ? await findAddedLineage(run, task, stored) : undefined
+  const footers = added?.footers ?? stored
   const ids = requireCopyable(footers, task)
   const bins = fileBins(footers, task)
   const joined: Joined[] = []
   for (const [at, inputs] of bins.entries()) {
-    const parts = inputs.flatMap((input) => footers[input] ?? [])
-    const entries = inputs.flatMap((input) => task.inputs[input]?.dataFile ?? [])
-    const path = join(run.folder, `joined${at}.parquet`)
-    const file = await joinFiles(parts, { ...context, io: task.io, path, check: () => run.check() })
-    joined.push({ file, entries, footers: parts })
+    joined.push(await joinBin(context, task, { at, inputs, footers, sources: added?.sources }))
   }
   await requireReadable(run, joined)
-  return placeJoined(run, task, { joined, ids })
+  const written = added === undefined ? [] : LINEAGE.map(({ id }) => id)
+  return placeJoined(run, task, { joined, ids: [...ids, ...written] })
 }
 
-/** Field ids of the leaves, after all checks that need no page. */
-function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTask): readonly number[] {
-  const { metadata, output, minRowGroupBytes } = task
-  const [first] = footers
-  if (first === undefined) throw new NotCopyableError('there are no files')
-  for (const [at, { rowCount }] of footers.entries()) {
-    if (rowCount !== task.inputs[at]?.dataFile.recordCount) {
+interface Bin {
+  readonly at: number
+  /** Positions of the inputs. */
+  readonly inputs: readonly number[]
+  readonly footers: readonly StoredFooter[]
+  readonly sources: readonly LineageSource[] | undefined
+}
+
+async function joinBin(
+  context: CopyContext,
+  task: RowGroupCopyTask,
+  { at, inputs, footers, sources }: Bin,
+): Promise<Joined> {
+  const { run } = context
+  const { io, output, fileSizes } = task
+  const parts = inputs.flatMap((input) => footers[input] ?? [])
+  const entries = inputs.flatMap((input) => task.inputs[input]?.dataFile ?? [])
+  const target = { ...context, io, path: join(run.folder, `joined${at}.parquet`), check: () => run.check() }
+  if (sources === undefined) return { file: await joinFiles(parts, target), entries, footers: parts, lineage: undefined }
+  const own = inputs.flatMap((input) => sources[input] ?? [])
+  const { reader, writer } = lineageWriter(run, own, output.properties)
+  try {
+    const file = await joinFiles(parts, { ...target, added: writer })
+    if (file.sizeBytes > fileSizes.max) throw new NotCopyableError('with row ids, a new file is larger than wanted')
+    return { file, entries, footers: parts, lineage: { ranges: writer.ranges, sources: own } }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Refuses files that do not have the rows of their entries, or whose columns do not have the types of the table. */
+function requireForms(footers: readonly StoredFooter[], task: RowGroupCopyTask): void {
+  if (footers.length === 0) throw new NotCopyableError('there are no files')
+  const checked = new Set<string>()
+  for (const [at, footer] of footers.entries()) {
+    if (footer.rowCount !== task.inputs[at]?.dataFile.recordCount) {
       throw new NotCopyableError('a file has another number of rows than its manifest says')
     }
+    const key = joinKey(footer)
+    if (!checked.has(key)) idsOfLeaves(footer, task)
+    checked.add(key)
   }
+}
+
+function idsOfLeaves(footer: StoredFooter, task: RowGroupCopyTask): readonly number[] {
+  const sources = task.metadata.partitionSpecs.flatMap(({ fields }) => fields.map(({ sourceId }) => sourceId))
+  return leafIds(footer, outputFields(task), new Set(sources))
+}
+
+/** Field ids of the leaves that are copied, after all checks that need no page. */
+function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTask): readonly number[] {
+  const { output, minRowGroupBytes } = task
+  const [first] = footers
+  if (first === undefined) throw new NotCopyableError('there are no files')
   requireJoinable(footers)
-  const sources = metadata.partitionSpecs.flatMap(({ fields }) => fields.map(({ sourceId }) => sourceId))
-  const ids = leafIds(first, outputFields(task), new Set([...sources, ROW_ID.id, LAST_UPDATED.id]))
+  const ids = idsOfLeaves(first, task)
   const codec = codecNumber(output.properties)
   const filters = wantedBloomFilters(output.schema.fields, output.properties)
   const filtered = new Set([...(filters?.columns.values() ?? [])].map(({ field }) => field.id))
@@ -100,7 +151,8 @@ function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTas
     requireSize(group, ids.length, minRowGroupBytes)
     for (const [leaf, chunk] of group.chunks.entries()) {
       const id = ids[leaf] ?? 0
-      requireChunk(chunk, { id, codec, isFiltered: filtered.has(id) })
+      const isLineage = LINEAGE.some((field) => field.id === id)
+      requireChunk(chunk, { codec: isLineage ? chunk.codec : codec, isFiltered: filtered.has(id) })
     }
   }
   return ids
@@ -113,12 +165,9 @@ function requireSize({ bytes, chunks }: StoredRowGroup, leaves: number, minBytes
 
 function requireChunk(
   chunk: StoredChunk,
-  { id, codec, isFiltered }: { readonly id: number; readonly codec: number | undefined; readonly isFiltered: boolean },
+  { codec, isFiltered }: { readonly codec: number; readonly isFiltered: boolean },
 ): void {
   if (chunk.codec !== codec) throw new NotCopyableError('a file has another codec than the table asks for')
-  const isLineage = id === ROW_ID.id || id === LAST_UPDATED.id
-  // a row without a stored id has the one that its place in its file gives it
-  if (isLineage && chunk.nulls !== 0) throw new NotCopyableError('a file does not store the row ids of all its rows')
   const hasValues = chunk.nulls === undefined || chunk.nulls < chunk.values
   if (isFiltered && hasValues && chunk.bloomFilter === undefined) {
     throw new NotCopyableError('a file has no Bloom filter for a column for which the table asks for one')
@@ -127,7 +176,7 @@ function requireChunk(
 
 /** The columns of new files, row lineage included. */
 function outputFields({ output: { schema, formatVersion } }: RowGroupCopyTask): readonly NestedField[] {
-  return formatVersion === 3 ? [...schema.fields, ROW_ID, LAST_UPDATED] : schema.fields
+  return formatVersion === 3 ? [...schema.fields, ...LINEAGE] : schema.fields
 }
 
 /**
@@ -201,16 +250,19 @@ async function placeJoined(
   const placed: DataFile[] = []
   let milliseconds = 0
   try {
-    for (const [at, { file, entries, footers }] of joined.entries()) {
+    for (const [at, { file, entries, footers, lineage }] of joined.entries()) {
       run.check()
       const location = output.newDataLocation(partition, at)
       await io.moveIn(file.path, location)
-      placed.push(describe(file, { entries, location }))
+      placed.push(describe(file, { entries, location, ranges: lineage?.ranges }))
       const check = { io, location, check: () => run.check() }
       await verifyJoinedFooter(footers, file, check)
       if (!verifyBytes) continue
       const startedAt = performance.now()
       await verifyCopiedBytes(file, check)
+      if (lineage !== undefined) {
+        await verifyLineage(run, task, { location, name: `written${at}.parquet`, sources: lineage.sources })
+      }
       milliseconds += performance.now() - startedAt
     }
   } catch (error) {
@@ -238,8 +290,13 @@ function describer(task: RowGroupCopyTask, ids: readonly number[]) {
   const modes = metricsModes(leaves, output.properties, new Set())
   return (
     file: JoinedFile,
-    { entries, location }: { readonly entries: readonly DataFile[]; readonly location: string },
+    {
+      entries,
+      location,
+      ranges,
+    }: { readonly entries: readonly DataFile[]; readonly location: string; readonly ranges: LongRanges | undefined },
   ): DataFile => {
+    const written = new Map(ranges && LINEAGE.map(({ id }) => [id, ranges.get(id)]))
     const chunks = new Map<number, readonly StoredChunk[]>()
     for (const [leaf, id] of ids.entries()) {
       const stored = file.rowGroups.flatMap(({ source }) => source.chunks[leaf] ?? [])
@@ -253,7 +310,7 @@ function describer(task: RowGroupCopyTask, ids: readonly number[]) {
       partition,
       recordCount: rowsOf(file),
       fileSizeInBytes: file.sizeBytes,
-      ...joinedMetrics({ entries, chunks, leaves, modes }),
+      ...joinedMetrics({ entries, chunks, leaves, modes, written }),
       splitOffsets: splitOffsets(file),
       sortOrderId: 0,
     }

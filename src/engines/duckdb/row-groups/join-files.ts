@@ -8,7 +8,9 @@ import { namingFile, NotCopyableError } from '../parquet/not-copyable-error.ts'
 import { movedOffsetIndex } from './page-index.ts'
 import { PageWalk } from './page-walk.ts'
 import { bloomFilterLength } from '../parquet/stored-footer.ts'
-import type { ByteRange, StoredChunk, StoredFooter } from '../parquet/stored-footer.ts'
+import type { ByteRange, StoredChunk, StoredFooter, StoredRowGroup } from '../parquet/stored-footer.ts'
+import { integerField, readInteger } from '../parquet/compact-struct.ts'
+import { plainSize } from './lineage-leaves.ts'
 import { WindowReader } from './window-reader.ts'
 
 /** A new file whose row groups were copied. */
@@ -30,6 +32,23 @@ export interface JoinTarget {
   readonly check: () => void
   /** Called after each row group with its rows. */
   readonly onRows?: (rows: number) => void
+  /** Only the given columns are wanted, so that no bytes between them are read. */
+  readonly isSparse?: boolean
+  /** Columns that the new file has besides the copied ones. */
+  readonly added?: AddedColumns
+}
+
+/** The lineage columns of a new file, which are written and not copied. */
+export interface AddedColumns {
+  /** Writes the pages of the columns for the next row group, which has this number of rows. */
+  readonly write: (writer: JoinedWriter, rows: number) => Promise<readonly AddedChunk[]>
+}
+
+/** A column chunk that was written, with its page indexes (parquet.thrift, `ColumnIndex` and `OffsetIndex`). */
+export interface AddedChunk {
+  readonly placed: PlacedChunk
+  readonly columnIndex: Uint8Array
+  readonly offsetIndex: Uint8Array
 }
 
 const MAGIC = new TextEncoder().encode('PAR1')
@@ -38,7 +57,7 @@ const BLOOM_HEAD_BYTES = 64
 
 /**
  * Writes a Parquet file with the row groups of other files, in their order: first the pages, then Bloom filters, column indexes, offset
- * indexes and the footer. Bytes are copied as they are; only absolute offsets change. `NotCopyableError` when pages or
+ * indexes and the footer. With `added`, each row group ends with the pages of these columns. Bytes are copied as they are; only absolute offsets change. `NotCopyableError` when pages or
  * indexes are not as the footer says; errors of the FileIO and of the file system. A file that is not finished stays at `path`.
  */
 export async function joinFiles(inputs: readonly StoredFooter[], target: JoinTarget): Promise<JoinedFile> {
@@ -47,14 +66,16 @@ export async function joinFiles(inputs: readonly StoredFooter[], target: JoinTar
     await writer.write(MAGIC)
     const parts: Parts[] = []
     for (const input of inputs) parts.push(await namingFile(input.location, () => copyPages(input, writer, target)))
-    const placed = parts.flatMap(({ input, rowGroups }) =>
-      rowGroups.flatMap(({ chunks }) => chunks.map((chunk) => ({ chunk, input }))),
+    const placed = parts.flatMap(({ input, rowGroups, columnIndexes }) =>
+      rowGroups.flatMap(({ chunks }) =>
+        chunks.filter((chunk) => !columnIndexes.has(chunk)).map((chunk) => ({ chunk, input })),
+      ),
     )
     await copyBloomFilters(placed, writer, target)
     await copyColumnIndexes(placed, writer, target)
-    await writeOffsetIndexes(parts, writer)
+    await writeIndexes(parts, writer)
     const rowGroups = parts.flatMap((part) => part.rowGroups)
-    const footer = joinedFooter(inputs, rowGroups)
+    const footer = joinedFooter(inputs, rowGroups, { hasLineage: target.added !== undefined })
     await writer.write(footer)
     await writer.write(ending(footer.length))
     return { path: target.path, sizeBytes: writer.position, rowGroups, footer, copied: writer.copied }
@@ -69,12 +90,15 @@ interface Parts {
   readonly rowGroups: readonly PlacedRowGroup[]
   /** Offset indexes with the new offsets. */
   readonly offsetIndexes: ReadonlyMap<PlacedChunk, Uint8Array>
+  /** Column indexes of the columns that were written. */
+  readonly columnIndexes: ReadonlyMap<PlacedChunk, Uint8Array>
 }
 
 async function copyPages(input: StoredFooter, writer: JoinedWriter, target: JoinTarget): Promise<Parts> {
-  const pages = new WindowReader(target.io, input)
+  const pages = new WindowReader(target.io, input, target.isSparse)
   const indexes = new WindowReader(target.io, input)
   const offsetIndexes = new Map<PlacedChunk, Uint8Array>()
+  const columnIndexes = new Map<PlacedChunk, Uint8Array>()
   const rowGroups: PlacedRowGroup[] = []
   for (const source of input.rowGroups) {
     const chunks: PlacedChunk[] = []
@@ -90,10 +114,30 @@ async function copyPages(input: StoredFooter, writer: JoinedWriter, target: Join
       const moves = { pages: walked, from: chunk.pages.start, to: range.start }
       offsetIndexes.set(placed, movedOffsetIndex(stored, moves, input.location))
     }
-    rowGroups.push({ source, chunks })
+    const added = (await target.added?.write(writer, source.rows)) ?? []
+    for (const { placed, columnIndex, offsetIndex } of added) {
+      chunks.push(placed)
+      columnIndexes.set(placed, columnIndex)
+      offsetIndexes.set(placed, offsetIndex)
+    }
+    rowGroups.push({ source: withChunks(source, added), chunks })
     target.onRows?.(source.rows)
   }
-  return { input, rowGroups, offsetIndexes }
+  return { input, rowGroups, offsetIndexes, columnIndexes }
+}
+
+/** A row group with more column chunks than were copied. */
+function withChunks(source: StoredRowGroup, added: readonly AddedChunk[]): StoredRowGroup {
+  if (added.length === 0) return source
+  const chunks = added.map(({ placed }) => placed.source)
+  const size = readInteger(source.fields.get(2), 'a row group') ?? 0
+  const more = chunks.reduce((sum, chunk) => sum + plainSize(chunk), 0)
+  return {
+    fields: new Map([...source.fields, [2, integerField(size + more)]]),
+    rows: source.rows,
+    bytes: source.bytes + chunks.reduce((sum, { pages }) => sum + pages.end - pages.start, 0),
+    chunks: [...source.chunks, ...chunks],
+  }
 }
 
 async function* watched(parts: AsyncIterable<Uint8Array>, walk: PageWalk): AsyncGenerator<Uint8Array> {
@@ -143,7 +187,14 @@ async function copyColumnIndexes(placed: readonly Placed[], writer: JoinedWriter
   }
 }
 
-async function writeOffsetIndexes(parts: readonly Parts[], writer: JoinedWriter): Promise<void> {
+async function writeIndexes(parts: readonly Parts[], writer: JoinedWriter): Promise<void> {
+  for (const { columnIndexes } of parts) {
+    for (const [chunk, bytes] of columnIndexes) {
+      const start = writer.position
+      await writer.write(bytes)
+      chunk.columnIndex = { start, end: writer.position }
+    }
+  }
   for (const { offsetIndexes } of parts) {
     for (const [chunk, bytes] of offsetIndexes) {
       const start = writer.position

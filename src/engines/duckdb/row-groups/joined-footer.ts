@@ -10,6 +10,7 @@ import {
   textField,
 } from '../parquet/compact-struct.ts'
 import type { StoredField, StoredStruct } from '../parquet/compact-struct.ts'
+import { withLineage } from './lineage-leaves.ts'
 import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 import { MAX_ROW_GROUPS } from '../parquet/stored-footer.ts'
 import type { ByteRange, StoredChunk, StoredFooter, StoredRowGroup } from '../parquet/stored-footer.ts'
@@ -80,29 +81,39 @@ export function requireJoinable(inputs: readonly StoredFooter[]): void {
 const latin1 = new TextDecoder('latin1')
 
 /** The same text for schemas with the same elements below the root, whose name means nothing, and the same column orders. */
-function joinKey({ schema, fields }: StoredFooter): string {
+export function joinKey({ schema, fields }: StoredFooter): string {
   const orders = fields.get(7)
   return latin1.decode(concat([...schema.slice(1), Uint8Array.of(0), orders?.bytes ?? new Uint8Array()]))
 }
 
-/** The footer of a file with copied row groups: everything as it was but positions, ordinals and the writer. */
-export function joinedFooter(inputs: readonly StoredFooter[], rowGroups: readonly PlacedRowGroup[]): Uint8Array {
+/**
+ * The footer of a file with copied row groups: everything as it was but positions, ordinals and the writer. With `hasLineage`, the
+ * schema has the lineage columns as well, and metadata about the schema is left out.
+ */
+export function joinedFooter(
+  inputs: readonly StoredFooter[],
+  rowGroups: readonly PlacedRowGroup[],
+  { hasLineage }: { readonly hasLineage: boolean },
+): Uint8Array {
   const [first] = inputs
   const version = Math.max(...inputs.map(({ fields, location }) => readInteger(fields.get(1), location) ?? 1))
   const fields = new Map<number, StoredField>([
-    ...(first?.fields ?? []),
+    ...(first === undefined ? [] : hasLineage ? withLineage(first) : first.fields),
     [1, integerField(version, COMPACT.i32)],
     [3, integerField(rowGroups.reduce((sum, { source }) => sum + source.rows, 0))],
     [4, structList(rowGroups.map(encodeRowGroup))],
-    [5, structList(joinedKeyValues(inputs).map(encodeKeyValue))],
+    [5, structList(joinedKeyValues(inputs, hasLineage ? [] : KEPT_KEYS).map(encodeKeyValue))],
     [6, textField(CREATED_BY)],
   ])
   return encodeStruct(fields)
 }
 
-function joinedKeyValues(inputs: readonly StoredFooter[]): readonly (readonly [string, string])[] {
+function joinedKeyValues(
+  inputs: readonly StoredFooter[],
+  keys: readonly string[],
+): readonly (readonly [string, string])[] {
   const writers = new Set(inputs.flatMap(writersOf))
-  const kept = KEPT_KEYS.flatMap((key) => {
+  const kept = keys.flatMap((key) => {
     const [value, ...others] = new Set(inputs.map(({ keyValues }) => keyValues.get(key)))
     return value === undefined || others.length > 0 ? [] : [[key, value] as const]
   })

@@ -12,6 +12,8 @@ import {
 import type { FileMetrics } from '../write/file-metrics.ts'
 import type { MetricsMode } from '../write/metrics-config.ts'
 import type { LeafColumn } from '../write/output-layout.ts'
+import { longBytes } from './lineage-page.ts'
+import type { LongRange } from './lineage-page.ts'
 import type { StoredChunk } from '../parquet/stored-footer.ts'
 
 /** What is known about a joined file. */
@@ -22,13 +24,16 @@ export interface JoinedContent {
   readonly chunks: ReadonlyMap<number, readonly StoredChunk[]>
   readonly leaves: readonly LeafColumn[]
   readonly modes: ReadonlyMap<number, MetricsMode>
+  /** Ranges of the columns that were written and not copied, by field id; undefined: all their values are null. */
+  readonly written: ReadonlyMap<number, LongRange | undefined>
 }
 
 /**
- * The metrics of a joined file: sizes and value counts from the footers, the others from the manifest entries of the replaced files. A count
+ * The metrics of a joined file: sizes and value counts from the footers, the others from the manifest entries of the replaced files, or
+ * for `written` columns from what was written. A count
  * or a bound is present only if every file has one, or has no value that it could be about.
  */
-export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent): FileMetrics {
+export function joinedMetrics({ entries, chunks, leaves, modes, written }: JoinedContent): FileMetrics {
   const metrics = {
     columnSizes: new Map<number, number>(),
     valueCounts: new Map<number, number>(),
@@ -57,11 +62,23 @@ export function joinedMetrics({ entries, chunks, leaves, modes }: JoinedContent)
       total(withRows, (entry) => entry.nanValueCounts?.get(id)),
     )
     if (mode.kind === 'counts' || !hasMergedBounds(type)) continue
-    const { lower, upper } = boundsOf(withRows, { id, type, mode })
+    const { lower, upper } = written.has(id) ? rangeBounds(written.get(id)) : boundsOf(withRows, { id, type, mode })
     put(metrics.lowerBounds, id, lower)
     put(metrics.upperBounds, id, upper)
   }
   return metrics
+}
+
+function rangeBounds(range: LongRange | undefined): Bounds {
+  return {
+    lower: range === undefined ? undefined : longBytes(range.lower),
+    upper: range === undefined ? undefined : longBytes(range.upper),
+  }
+}
+
+interface Bounds {
+  readonly lower: Uint8Array | undefined
+  readonly upper: Uint8Array | undefined
 }
 
 const sizeOf = ({ pages }: StoredChunk): number => pages.end - pages.start
@@ -71,7 +88,7 @@ const nullsOf = ({ nulls }: StoredChunk): number | undefined => nulls
 function boundsOf(
   entries: readonly DataFile[],
   { id, type, mode }: { readonly id: number; readonly type: PrimitiveType; readonly mode: MetricsMode },
-): { readonly lower: Uint8Array | undefined; readonly upper: Uint8Array | undefined } {
+): Bounds {
   const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
   const least = extreme(entries, { id, type, side: 'lower' })
   const greatest = extreme(entries, { id, type, side: 'upper' })

@@ -22,25 +22,28 @@ export interface JoinedCheck {
 
 /**
  * Reads the footer of a new file back through the FileIO, and compares it with those of the replaced files: rows, and for each column
- * chunk everything but positions. `ROWS_NOT_CONSERVED` when they differ.
+ * chunk everything but positions. Chunks that were written come last, and are compared with what was written. `ROWS_NOT_CONSERVED` when they
+ * differ.
  */
 export async function verifyJoinedFooter(
   inputs: readonly StoredFooter[],
-  { sizeBytes }: JoinedFile,
+  { sizeBytes, rowGroups }: JoinedFile,
   { io, location }: JoinedCheck,
 ): Promise<void> {
   const found = await readStoredFooter(io, location).catch((error: unknown) => {
     throw error instanceof NotCopyableError ? notConserved(location, error.message) : error
   })
-  const groups = inputs.flatMap(({ rowGroups }) => rowGroups)
+  const groups = inputs.flatMap((input) => input.rowGroups)
   if (found.fileSize !== sizeBytes) throw notConserved(location, `it has ${found.fileSize} bytes, not ${sizeBytes}`)
   if (found.rowGroups.length !== groups.length) throw notConserved(location, 'it has another number of row groups')
   for (const [at, { rows, chunks }] of found.rowGroups.entries()) {
     const source = groups[at]
+    const copied = source?.chunks ?? []
+    const expected = [...copied, ...(rowGroups[at]?.source.chunks.slice(copied.length) ?? [])]
     const isSame =
       source?.rows === rows &&
-      source.chunks.length === chunks.length &&
-      chunks.every((chunk, leaf) => isSameChunk(chunk, source.chunks[leaf]))
+      expected.length === chunks.length &&
+      chunks.every((chunk, leaf) => isSameChunk(chunk, expected[leaf]))
     if (!isSame) throw notConserved(location, `row group ${at} differs from the one that was copied`)
   }
 }

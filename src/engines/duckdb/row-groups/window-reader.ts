@@ -10,11 +10,18 @@ export class WindowReader {
   readonly #io: FileIO
   readonly #location: string
   readonly #fileSize: number
+  readonly #isSparse: boolean
   #window: Uint8Array = new Uint8Array()
   #start = 0
 
-  constructor(io: FileIO, { location, fileSize }: { readonly location: string; readonly fileSize: number }) {
+  /** `isSparse`: only some ranges are wanted, so that no bytes between them are read. */
+  constructor(
+    io: FileIO,
+    { location, fileSize }: { readonly location: string; readonly fileSize: number },
+    isSparse = false,
+  ) {
     this.#io = io
+    this.#isSparse = isSparse
     this.#location = location
     this.#fileSize = fileSize
   }
@@ -42,7 +49,7 @@ export class WindowReader {
 
   async #partAt(at: number, end: number): Promise<Uint8Array> {
     if (at < this.#start || at >= this.#start + this.#window.length) {
-      const length = Math.max(1, Math.min(WINDOW_BYTES, this.#fileSize - at))
+      const length = Math.max(1, Math.min(WINDOW_BYTES, (this.#isSparse ? end : this.#fileSize) - at))
       this.#window = await this.#io.readRange(this.#location, at, length)
       this.#start = at
     }

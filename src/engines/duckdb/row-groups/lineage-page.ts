@@ -1,0 +1,113 @@
+import type { PageCodec } from '../recode/page-codec.ts'
+import { COMPACT } from '../parquet/compact-reader.ts'
+import { concat, encodeStruct, integerField, structField } from '../parquet/compact-struct.ts'
+
+/** A data page of 64-bit integers of an optional column. */
+export interface LineagePage {
+  /** Header and compressed body. */
+  readonly bytes: Uint8Array
+  /** Bytes of the header and of the body before compression. */
+  readonly plainBytes: number
+  readonly rows: number
+  readonly nulls: number
+  /** Undefined when all values are null. */
+  readonly range: LongRange | undefined
+}
+
+/** The least and greatest value. */
+export interface LongRange {
+  readonly lower: bigint
+  readonly upper: bigint
+}
+
+/** `Encoding.PLAIN` in parquet.thrift; all readers support it. */
+export const PLAIN = 0
+/** `Encoding.RLE` in parquet.thrift. */
+export const RLE = 3
+const LONG_BYTES = 8
+
+/** Encodes a page (parquet.thrift, `DataPageHeader`): definition levels with the encoding RLE, values with PLAIN. */
+export async function encodePage(values: readonly (bigint | null)[], codec: PageCodec): Promise<LineagePage> {
+  const present = values.filter((value) => value !== null)
+  const body = concat([lengthPrefixed(definitionLevels(values)), plain(present)])
+  const compressed = await codec.compress(body)
+  const header = encodeStruct(
+    new Map([
+      [1, integerField(0, COMPACT.i32)],
+      [2, integerField(body.length, COMPACT.i32)],
+      [3, integerField(compressed.length, COMPACT.i32)],
+      [
+        5,
+        structField(
+          new Map([
+            [1, integerField(values.length, COMPACT.i32)],
+            [2, integerField(PLAIN, COMPACT.i32)],
+            [3, integerField(RLE, COMPACT.i32)],
+            [4, integerField(RLE, COMPACT.i32)],
+          ]),
+        ),
+      ],
+    ]),
+  )
+  return {
+    bytes: concat([header, compressed]),
+    plainBytes: header.length + body.length,
+    rows: values.length,
+    nulls: values.length - present.length,
+    range: rangeOf(present),
+  }
+}
+
+/** A 64-bit integer as PLAIN and statistics encode it. */
+export function longBytes(value: bigint): Uint8Array {
+  return plain([value])
+}
+
+function plain(values: readonly bigint[]): Uint8Array {
+  const bytes = new Uint8Array(values.length * LONG_BYTES)
+  const view = new DataView(bytes.buffer)
+  for (const [at, value] of values.entries()) view.setBigInt64(at * LONG_BYTES, value, true)
+  return bytes
+}
+
+/** One bit for each value (Parquet, "RLE/Bit-Packing Hybrid"): one run where all bits are equal, otherwise packed bits. */
+function definitionLevels(values: readonly (bigint | null)[]): Uint8Array {
+  const isNull = values[0] === null
+  if (values.every((value) => (value === null) === isNull)) {
+    return Uint8Array.from([...varint(values.length * 2), isNull ? 0 : 1])
+  }
+  const bits = new Uint8Array(Math.ceil(values.length / 8))
+  for (const [at, value] of values.entries()) if (value !== null) bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7))
+  return concat([Uint8Array.from(varint(bits.length * 2 + 1)), bits])
+}
+
+function lengthPrefixed(bytes: Uint8Array): Uint8Array {
+  const length = new Uint8Array(4)
+  new DataView(length.buffer).setUint32(0, bytes.length, true)
+  return concat([length, bytes])
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest >= 128; rest >>= 7) bytes.push((rest & 127) | 128)
+  bytes.push(rest)
+  return bytes
+}
+
+function rangeOf(values: readonly bigint[]): LongRange | undefined {
+  let [lower] = values
+  if (lower === undefined) return undefined
+  let upper = lower
+  for (const value of values) {
+    if (value < lower) lower = value
+    if (value > upper) upper = value
+  }
+  return { lower, upper }
+}
+
+/** The range of both; undefined for two undefined ranges. */
+export function joinRanges(a: LongRange | undefined, b: LongRange | undefined): LongRange | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return { lower: a.lower < b.lower ? a.lower : b.lower, upper: a.upper > b.upper ? a.upper : b.upper }
+}
