@@ -7,30 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashTree } from '../interop/harness/file-tree.ts'
 import { openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service, type Answer } from '../interop/harness/service.ts'
+import { canMount } from './harness/mounts.ts'
 import { createOrders } from './harness/orders-table.ts'
 import { until } from '../support/waiting.ts'
 
 const TABLE = 'faults.orders'
 const MEGABYTE = 2 ** 20
 
-/** Whether this process may mount a small file system; logs when it may not. */
-function canMount(): boolean {
-  const probe = mkdtempSync(join(tmpdir(), 'mount-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', probe], { stdio: 'pipe' })
-    execFileSync('umount', [probe])
-    return true
-  } catch (error) {
-    process.stderr.write(
-      `\nSKIPPED: full disk and read-only warehouse: mounting is not allowed here (${String(error)})\n`,
-    )
-    return false
-  } finally {
-    rmSync(probe, { recursive: true, force: true })
-  }
-}
-
-const MOUNTABLE = canMount()
+const MOUNTABLE = canMount('full disk and read-only warehouse')
 
 /** Only these checks affect health; the service stays ready because it can be read. */
 async function expectProblem(service: Service, code: string, ...checks: readonly string[]): Promise<void> {

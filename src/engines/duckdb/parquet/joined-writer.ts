@@ -2,6 +2,8 @@ import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 
+import { toIoError } from '../../../iceberg/io/io-error.ts'
+
 import type { ByteRange } from './stored-footer.ts'
 
 /** Bytes of a new file that were copied from another one, and their CRC-32. */
@@ -12,16 +14,18 @@ export interface CopiedRange extends ByteRange {
 /** Writes a file of this machine from start to end, and remembers the checksums of what is copied into it. */
 export class JoinedWriter {
   readonly #file: FileHandle
+  readonly #path: string
   readonly #copied: CopiedRange[] = []
   #position = 0
 
-  private constructor(file: FileHandle) {
+  private constructor(file: FileHandle, path: string) {
     this.#file = file
+    this.#path = path
   }
 
-  /** Creates the file; it must not exist. */
+  /** Creates the file; it must not exist. Errors of this class: `NO_SPACE`, `FILE_EXISTS`, `IO_FAILED`. */
   static async create(path: string): Promise<JoinedWriter> {
-    return new JoinedWriter(await open(path, 'wx'))
+    return new JoinedWriter(await writing(path, () => open(path, 'wx')), path)
   }
 
   /** Offset of the next byte. */
@@ -37,7 +41,9 @@ export class JoinedWriter {
   /** Appends bytes. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let done = 0; done < bytes.length;) {
-      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#position + done)
+      const { bytesWritten } = await writing(this.#path, () =>
+        this.#file.write(bytes, done, bytes.length - done, this.#position + done),
+      )
       done += bytesWritten
     }
     this.#position += bytes.length
@@ -57,6 +63,14 @@ export class JoinedWriter {
   }
 
   close(): Promise<void> {
-    return this.#file.close()
+    return writing(this.#path, () => this.#file.close())
+  }
+}
+
+async function writing<T>(location: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw toIoError(error, { action: 'write', location })
   }
 }

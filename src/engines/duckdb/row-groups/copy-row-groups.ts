@@ -106,7 +106,8 @@ async function joinBin(
   const parts = inputs.flatMap((input) => footers[input] ?? [])
   const entries = inputs.flatMap((input) => task.inputs[input]?.dataFile ?? [])
   const target = { ...context, io, path: join(run.folder, `joined${at}.parquet`), check: () => run.check() }
-  if (sources === undefined) return { file: await joinFiles(parts, target), entries, footers: parts, lineage: undefined }
+  if (sources === undefined)
+    return { file: await joinFiles(parts, target), entries, footers: parts, lineage: undefined }
   const own = inputs.flatMap((input) => sources[input] ?? [])
   const { reader, writer } = lineageWriter(run, own, output.properties)
   try {
@@ -147,10 +148,13 @@ function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTas
   const codec = codecNumber(output.properties)
   const filters = wantedBloomFilters(output.schema.fields, output.properties)
   const filtered = new Set([...(filters?.columns.values() ?? [])].map(({ field }) => field.id))
+  const isRepeated = new Map(leafColumns(outputFields(task)).map(({ field, isRepeated }) => [field.id, isRepeated]))
   for (const group of footers.flatMap(({ rowGroups }) => rowGroups)) {
     requireSize(group, ids.length, minRowGroupBytes)
     for (const [leaf, chunk] of group.chunks.entries()) {
       const id = ids[leaf] ?? 0
+      // the leaves of a variant's values may be in lists
+      requireRows(group, chunk, isRepeated.get(id) ?? true)
       const isLineage = LINEAGE.some((field) => field.id === id)
       requireChunk(chunk, { codec: isLineage ? chunk.codec : codec, isFiltered: filtered.has(id) })
     }
@@ -161,6 +165,12 @@ function requireCopyable(footers: readonly StoredFooter[], task: RowGroupCopyTas
 function requireSize({ bytes, chunks }: StoredRowGroup, leaves: number, minBytes: number): void {
   if (bytes < minBytes) throw new NotCopyableError(`a row group has only ${plural(bytes, 'byte')}`)
   if (chunks.length !== leaves) throw new NotCopyableError('a row group does not have one chunk for each column')
+}
+
+/** A leaf has an entry for each row; one in a list or map may have more. */
+function requireRows({ rows }: StoredRowGroup, { values }: StoredChunk, isRepeated: boolean): void {
+  if (isRepeated ? values >= rows : values === rows) return
+  throw new NotCopyableError(`a column has ${plural(values, 'value')} in a row group of ${plural(rows, 'row')}`)
 }
 
 function requireChunk(

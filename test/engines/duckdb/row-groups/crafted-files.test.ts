@@ -11,11 +11,13 @@ import {
   structList,
   textField,
 } from '../../../../src/engines/duckdb/parquet/compact-struct.ts'
-import type { StoredField, StoredStruct } from '../../../../src/engines/duckdb/parquet/compact-struct.ts'
+import type { StoredStruct } from '../../../../src/engines/duckdb/parquet/compact-struct.ts'
 import type { FileScanTask } from '../../../../src/iceberg/scan/scan.ts'
 import { isIcebergError } from '../../../../src/iceberg/errors.ts'
 import { field, Lake, schemaOf, task } from '../harness/lake.ts'
 import { isWholeRun, runs } from '../../../support/effort.ts'
+import { footerOf, inChunk, inGroup, inMeta, inStruct, set, withChangedFooter } from './changed-footer.ts'
+import type { Change } from './changed-footer.ts'
 import { copyTask } from './copy-task.ts'
 
 const lake = new Lake()
@@ -29,52 +31,18 @@ const ROW_GROUPS = isWholeRun ? 1_000_000 : 300_000
 const plain = (rows = ROWS): Promise<FileScanTask> =>
   lake.data(`SELECT i AS id, 'name ' || i AS name FROM range(${rows}) r(i)`, IDS)
 
-/** A Parquet file taken apart. */
-function footerOf(bytes: Uint8Array) {
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true)
-  const start = bytes.length - 8 - length
-  return { start, fields: readStored(bytes.subarray(start, bytes.length - 8), 'a test') }
-}
-
-type Change = (fields: StoredStruct) => StoredStruct
-
 /** A data file whose footer was changed; the manifest says what the file should have. */
 async function withFooter(change: Change): Promise<FileScanTask> {
   const { dataFile } = await plain()
-  const bytes = new Uint8Array(readFileSync(dataFile.filePath))
-  const { start, fields } = footerOf(bytes)
-  const footer = encodeStruct(change(fields))
-  const length = new Uint8Array(4)
-  new DataView(length.buffer).setUint32(0, footer.length, true)
-  const whole = concat([bytes.subarray(0, start), footer, length, new TextEncoder().encode('PAR1')])
+  const whole = withChangedFooter(new Uint8Array(readFileSync(dataFile.filePath)), change)
   return task({ ...dataFile, filePath: lake.write(whole), fileSizeInBytes: whole.length })
 }
 
-const set =
-  (id: number, value: StoredField | undefined): Change =>
-  (fields) => {
-    const changed = new Map(fields)
-    if (value === undefined) changed.delete(id)
-    else changed.set(id, value)
-    return changed
-  }
-
-/** Changes the first item of a list of structs. */
-const inFirst =
-  (id: number, change: Change): Change =>
-  (fields) => {
-    const [first = new Uint8Array(), ...rest] = readStructs(fields.get(id), 'a test')
-    return set(id, structList([encodeStruct(change(readStored(first, 'a test'))), ...rest]))(fields)
-  }
-
-const inStruct =
-  (id: number, change: Change): Change =>
-  (fields) =>
-    set(id, structField(change(readStored(fields.get(id)?.bytes ?? new Uint8Array(), 'a test'))))(fields)
-
-const inGroup = (change: Change): Change => inFirst(4, change)
-const inChunk = (change: Change): Change => inGroup(inFirst(1, change))
-const inMeta = (change: Change): Change => inChunk(inStruct(3, change))
+/** Row groups of which the first has a row less, and the second one more. */
+const otherRows = (fields: StoredStruct): readonly Uint8Array[] =>
+  readStructs(fields.get(4), 'a test').map((group, at) =>
+    encodeStruct(set(3, integerField(at === 0 ? 2047 : ROWS - 2047))(readStored(group, 'a test'))),
+  )
 
 const REFUSED: readonly (readonly [what: string, change: Change, reason: RegExp])[] = [
   ['an unknown field of the file', set(20, integerField(7)), /its footer has the field 20/],
@@ -97,7 +65,7 @@ const REFUSED: readonly (readonly [what: string, change: Change, reason: RegExp]
   ['an absurd offset', inMeta(set(9, integerField(2 ** 50))), /outside of the file/],
   ['overlapping chunks', inMeta(set(7, integerField(40_000))), /overlap|outside/],
   ['a chunk that ends too early', inMeta(set(7, integerField(60))), /pages of a column|page header/],
-  ['another number of values', inMeta(set(5, integerField(5))), /entries, but its footer says 5/],
+  ['another number of values', inMeta(set(5, integerField(5))), /has 5 values in a row group of 2,048 rows/],
   ['another codec', inMeta(set(4, integerField(1, 5))), /another codec/],
   ['a page index without a length', inChunk(set(4, integerField(100))), /no offset or no length/],
   [
@@ -146,6 +114,13 @@ describe('a file that lies or that is not understood', () => {
       expect(isNamed, result.message).toBe(true)
       expect(lake.leftovers()).toHaveLength(before)
     } else expect(result).toMatchObject({ rowsRead: 2 * ROWS, rowsWritten: 2 * ROWS, values: { isEqual: true } })
+  })
+
+  it('is not copied when its row groups have other rows than values', async () => {
+    const engine = await lake.engine()
+    const file = await withFooter((fields) => set(4, structList(otherRows(fields)))(fields))
+    const copy = await engine.copyRowGroups(copyTask(lake, SHAPE, [await plain(), file]))
+    expect(copy).toMatchObject({ kind: 'refused', reason: 'a column has 2,048 values in a row group of 2,047 rows' })
   })
 
   it('is refused in bounded memory when it has very many row groups', async () => {
