@@ -1,4 +1,5 @@
 import type { PageCodec } from '../recode/page-codec.ts'
+import type { Longs } from './longs.ts'
 import { COMPACT } from '../parquet/compact-reader.ts'
 import { concat, encodeStruct, integerField, structField } from '../parquet/compact-struct.ts'
 
@@ -24,11 +25,10 @@ export interface LongRange {
 export const PLAIN = 0
 /** `Encoding.RLE` in parquet.thrift. */
 export const RLE = 3
-const LONG_BYTES = 8
 
 /** Encodes a page (parquet.thrift, `DataPageHeader`): definition levels with the encoding RLE, values with PLAIN. */
-export async function encodePage(values: readonly (bigint | null)[], codec: PageCodec): Promise<LineagePage> {
-  const present = values.filter((value) => value !== null)
+export async function encodePage(values: Longs, codec: PageCodec): Promise<LineagePage> {
+  const present = values.present()
   const body = concat([lengthPrefixed(definitionLevels(values)), plain(present)])
   const compressed = await codec.compress(body)
   const header = encodeStruct(
@@ -53,31 +53,26 @@ export async function encodePage(values: readonly (bigint | null)[], codec: Page
     bytes: concat([header, compressed]),
     plainBytes: header.length + body.length,
     rows: values.length,
-    nulls: values.length - present.length,
+    nulls: values.nullCount,
     range: rangeOf(present),
   }
 }
 
 /** A 64-bit integer as PLAIN and statistics encode it. */
 export function longBytes(value: bigint): Uint8Array {
-  return plain([value])
+  return plain(BigInt64Array.of(value))
 }
 
-function plain(values: readonly bigint[]): Uint8Array {
-  const bytes = new Uint8Array(values.length * LONG_BYTES)
-  const view = new DataView(bytes.buffer)
-  for (const [at, value] of values.entries()) view.setBigInt64(at * LONG_BYTES, value, true)
-  return bytes
+/** The bytes of values, little-endian as on each machine that the runtimes support. */
+function plain(values: BigInt64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 }
 
 /** One bit for each value (Parquet, "RLE/Bit-Packing Hybrid"): one run where all bits are equal, otherwise packed bits. */
-function definitionLevels(values: readonly (bigint | null)[]): Uint8Array {
-  const isNull = values[0] === null
-  if (values.every((value) => (value === null) === isNull)) {
-    return Uint8Array.from([...varint(values.length * 2), isNull ? 0 : 1])
-  }
-  const bits = new Uint8Array(Math.ceil(values.length / 8))
-  for (const [at, value] of values.entries()) if (value !== null) bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7))
+function definitionLevels({ length, nulls, nullCount }: Longs): Uint8Array {
+  if (nullCount === 0 || nullCount === length) return Uint8Array.from([...varint(length * 2), nullCount === 0 ? 1 : 0])
+  const bits = new Uint8Array(Math.ceil(length / 8))
+  for (let at = 0; at < length; at += 1) if (nulls[at] === 0) bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7))
   return concat([Uint8Array.from(varint(bits.length * 2 + 1)), bits])
 }
 
@@ -95,7 +90,7 @@ function varint(value: number): number[] {
   return bytes
 }
 
-function rangeOf(values: readonly bigint[]): LongRange | undefined {
+function rangeOf(values: BigInt64Array): LongRange | undefined {
   let [lower] = values
   if (lower === undefined) return undefined
   let upper = lower

@@ -6,32 +6,38 @@ import { LAST_UPDATED, ROW_ID } from '../../../iceberg/schema/lineage-columns.ts
 
 import { NotCopyableError } from '../parquet/not-copyable-error.ts'
 import type { DuckDbRun } from '../session/session.ts'
+import { textOf } from '../session/result-values.ts'
 import { quoteText } from '../session/sql-text.ts'
 import { joinFiles } from './join-files.ts'
+import { Longs } from './longs.ts'
 import { storedName } from './lineage-leaves.ts'
 import type { SplitFooter } from './lineage-leaves.ts'
 
 /** The row lineage of the rows of one file. */
 export interface LineageSource {
   readonly rows: number
+  /** What all rows have if the file stores nothing, which is then not asked from the engine. */
+  readonly inherited: InheritedLineage | undefined
   /** SELECT of the position `p`, the row id `r` and the last updated sequence number `s` of each row, in their order. */
   readonly sql: string
   /** Whether the file stores a value for each row in both columns. */
   readonly isStored: boolean
 }
 
-/** Row ids and last updated sequence numbers of some rows. */
-export interface LineageBatch {
-  readonly rowIds: readonly (bigint | null)[]
-  readonly sequences: readonly (bigint | null)[]
+/** Rows without stored values: the first row id, and the sequence number of all. Undefined: rows from before version 3. */
+interface InheritedLineage {
+  readonly firstRowId: number | undefined
+  readonly sequenceNumber: number
 }
 
-export interface LineageInput {
+/** Row ids and last updated sequence numbers of some rows. */
+export interface LineageBatch {
+  readonly rowIds: Longs
+  readonly sequences: Longs
+}
+
+export interface LineageInput extends InheritedLineage {
   readonly split: SplitFooter
-  /** Undefined: rows without a stored row id have none. */
-  readonly firstRowId: number | undefined
-  /** Data sequence number of the file. */
-  readonly sequenceNumber: number
 }
 
 /**
@@ -50,7 +56,7 @@ export async function lineageSource(
     first === undefined ? 'NULL::BIGINT' : `${first}::BIGINT + ${position}`
   if (split.lineage === undefined || split.lineage.rowGroups.length === 0) {
     const sql = `SELECT p, ${inherited('p')} AS r, ${sequence} AS s FROM range(${rows}) AS t(p)`
-    return { rows, sql, isStored: rows === 0 }
+    return { rows, sql, inherited: { firstRowId: first, sequenceNumber }, isStored: rows === 0 }
   }
   const path = join(run.folder, name)
   await joinFiles([split.lineage], { io, path, check: () => run.check(), isSparse: true })
@@ -60,7 +66,7 @@ export async function lineageSource(
   const sql = `
     SELECT file_row_number AS p, coalesce(${stored(ROW_ID.id)}, ${inherited('file_row_number')}) AS r,
       coalesce(${stored(LAST_UPDATED.id)}, ${sequence}) AS s FROM ${file}`
-  return { rows, sql, isStored: nulls === 0 }
+  return { rows, sql, inherited: undefined, isStored: nulls === 0 }
 }
 
 async function countNulls(run: DuckDbRun, values: string): Promise<number> {
@@ -80,33 +86,56 @@ async function decoding<T>(work: () => Promise<T>): Promise<T> {
 
 /** Reads the row lineage of files that follow each other. */
 export class LineageReader {
-  readonly #batches: AsyncGenerator<LineageBatch>
-  #rowIds: (bigint | null)[] = []
-  #sequences: (bigint | null)[] = []
+  readonly #parts: AsyncGenerator<Part>
+  #part: Part = { rows: 0, fill: () => undefined }
+  #at = 0
 
   constructor(run: DuckDbRun, sources: readonly LineageSource[]) {
-    this.#batches = readBatches(run, sources)
+    this.#parts = readParts(run, sources)
   }
 
   /** The next rows. {@link NotCopyableError} if there are fewer. */
   async take(count: number): Promise<LineageBatch> {
-    while (this.#rowIds.length < count) {
-      const next = await this.#batches.next()
-      if (next.done === true) throw new NotCopyableError('a file has fewer row ids than rows')
-      for (const value of next.value.rowIds) this.#rowIds.push(value)
-      for (const value of next.value.sequences) this.#sequences.push(value)
+    const batch = { rowIds: new Longs(count), sequences: new Longs(count) }
+    for (let done = 0; done < count;) {
+      if (this.#at === this.#part.rows) {
+        const next = await this.#parts.next()
+        if (next.done === true) throw new NotCopyableError('a file has fewer row ids than rows')
+        this.#part = next.value
+        this.#at = 0
+      }
+      const rows = Math.min(count - done, this.#part.rows - this.#at)
+      this.#part.fill(batch, { to: done, from: this.#at, rows })
+      done += rows
+      this.#at += rows
     }
-    return { rowIds: this.#rowIds.splice(0, count), sequences: this.#sequences.splice(0, count) }
+    return batch
   }
 
   /** Stops reading, after the last row or before it. */
   async close(): Promise<void> {
-    await this.#batches.return(undefined)
+    await this.#parts.return(undefined)
   }
 }
 
-async function* readBatches(run: DuckDbRun, sources: readonly LineageSource[]): AsyncGenerator<LineageBatch> {
-  for (const { sql, rows } of sources) {
+/** Rows of one file that follow each other. */
+interface Part {
+  readonly rows: number
+  readonly fill: (batch: LineageBatch, move: Move) => void
+}
+
+interface Move {
+  readonly to: number
+  readonly from: number
+  readonly rows: number
+}
+
+async function* readParts(run: DuckDbRun, sources: readonly LineageSource[]): AsyncGenerator<Part> {
+  for (const { sql, rows, inherited } of sources) {
+    if (inherited !== undefined) {
+      yield { rows, fill: (batch, move) => fillInherited(batch, move, inherited) }
+      continue
+    }
     let at = 0
     const result = await decoding(() => run.stream(sql))
     for (;;) {
@@ -116,27 +145,58 @@ async function* readBatches(run: DuckDbRun, sources: readonly LineageSource[]): 
         if (position !== BigInt(at)) throw new IcebergError('ENGINE_FAILED', 'the engine reads rows in another order')
         at += 1
       }
-      yield { rowIds: longs(chunk.getColumnValues(1)), sequences: longs(chunk.getColumnValues(2)) }
+      const [rowIds, sequences] = [chunk.getColumnValues(1), chunk.getColumnValues(2)]
+      yield {
+        rows: chunk.rowCount,
+        fill: (batch, move) => {
+          fillStored(batch.rowIds, rowIds, move)
+          fillStored(batch.sequences, sequences, move)
+        },
+      }
     }
     if (at !== rows) throw new NotCopyableError(`a file has ${at} row ids, but ${rows} rows`)
   }
 }
 
-function longs(values: readonly unknown[]): readonly (bigint | null)[] {
-  return values.map((value) => (typeof value === 'bigint' ? value : null))
+function fillInherited(
+  { rowIds, sequences }: LineageBatch,
+  { to, from, rows }: Move,
+  { firstRowId, sequenceNumber }: InheritedLineage,
+): void {
+  let rowId = firstRowId === undefined ? null : BigInt(firstRowId) + BigInt(from)
+  const sequence = firstRowId === undefined ? null : BigInt(sequenceNumber)
+  for (let at = to; at < to + rows; at += 1) {
+    rowIds.set(at, rowId)
+    sequences.set(at, sequence)
+    if (rowId !== null) rowId += 1n
+  }
 }
+
+function fillStored(longs: Longs, values: readonly unknown[], { to, from, rows }: Move): void {
+  for (let row = 0; row < rows; row += 1) {
+    const value = values[from + row]
+    longs.set(to + row, typeof value === 'bigint' ? value : null)
+  }
+}
+
+/** Files whose checksum one statement computes. */
+const FILES_AT_ONCE = 100
 
 /** Sums over the rows of files that follow each other, equal for the same values at the same places. */
 export async function lineageChecksum(run: DuckDbRun, sources: readonly LineageSource[]): Promise<string> {
   let before = 0
   let sum = 0n
   let count = 0
-  for (const { sql, rows } of sources) {
-    const hash = `sum(hash(p::BIGINT + ${before}::BIGINT, r, s)::HUGEINT)`
-    const [row] = await run.rows(`SELECT coalesce(${hash}, 0)::VARCHAR AS h, count(*) AS n FROM (${sql})`)
-    sum += BigInt(String(row?.['h'] ?? '0'))
+  for (let at = 0; at < sources.length; at += FILES_AT_ONCE) {
+    const rows = sources.slice(at, at + FILES_AT_ONCE).map((source) => {
+      const select = `SELECT p::BIGINT + ${before}::BIGINT AS p, r, s FROM (${source.sql})`
+      before += source.rows
+      return select
+    })
+    const [row] = await run.rows(`
+      SELECT coalesce(sum(hash(p, r, s)::HUGEINT), 0)::VARCHAR AS h, count(*) AS n FROM (${rows.join(' UNION ALL ')})`)
+    sum += BigInt(textOf(row?.['h']))
     count += Number(row?.['n'] ?? 0)
-    before += rows
   }
   return `${count} ${sum}`
 }

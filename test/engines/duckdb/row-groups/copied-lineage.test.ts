@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { decompress } from 'fzstd'
 import { parquetReadObjects } from 'hyparquet'
+import type { ParquetQueryFilter } from 'hyparquet'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   binaryField,
@@ -132,7 +133,7 @@ function fileBytes(path: string): ArrayBuffer {
 }
 
 /** Row lineage by hyparquet, which knows nothing of the engine. */
-async function lineageByHyparquet(path: string, filter?: Record<string, unknown>) {
+async function lineageByHyparquet(path: string, filter?: ParquetQueryFilter) {
   const rows = await parquetReadObjects({
     file: fileBytes(path),
     compressors: COMPRESSORS,

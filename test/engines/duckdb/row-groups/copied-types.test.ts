@@ -24,16 +24,27 @@ async function copy(column: NestedField, inputs: readonly FileScanTask[], others
   return engine.copyRowGroups(copyTask(lake, shape, inputs))
 }
 
-/** Files of which column `v` has the SQL, and whose rows store their ids. */
+/** Files of which column `v` has the SQL. The rows of the first one store their ids, the others have them by their places. */
 const files = (sql: string): Promise<FileScanTask[]> =>
   Promise.all(
-    [0, 3000].map((from) =>
-      lake.data(
-        `SELECT i AS id, ${sql} AS v, i AS _row_id, 1::BIGINT AS _last_updated_sequence_number FROM range(${from}, ${from + 3000}) r(i)`,
-        '{id: 1, v: 2, _row_id: 2147483540, _last_updated_sequence_number: 2147483539}, COMPRESSION zstd, ROW_GROUP_SIZE 2048',
-      ),
-    ),
+    [0, 3000].map((from) => {
+      const stored = from === 0 ? ', i AS _row_id, 1::BIGINT AS _last_updated_sequence_number' : ''
+      const ids = from === 0 ? ', _row_id: 2147483540, _last_updated_sequence_number: 2147483539' : ''
+      return lake.data(
+        `SELECT i AS id, ${sql} AS v${stored} FROM range(${from}, ${from + 3000}) r(i)`,
+        `{id: 1, v: 2${ids}}, COMPRESSION zstd, ROW_GROUP_SIZE 2048`,
+        { firstRowId: from },
+      )
+    }),
   )
+
+/** Expects the row ids of {@link files}, which are those of the column `id`. */
+async function expectRowIds(path = ''): Promise<void> {
+  const ids = `count(*) FILTER (_row_id = id AND _last_updated_sequence_number = 1)::INTEGER AS ids`
+  expect(await lake.sql(`SELECT ${ids}, count(*)::INTEGER AS n FROM read_parquet('${path}')`)).toEqual([
+    { ids: 6000, n: 6000 },
+  ])
+}
 
 /** The same file with a logical type for column `v`, as writers of geometries give it. */
 function annotated(
@@ -80,6 +91,7 @@ describe('row groups with columns that the engine cannot write', () => {
     expect(file?.valueCounts?.get(2)).toBe(6000)
     expect(file?.columnSizes?.get(2)).toBeGreaterThan(1000)
     expect(file?.lowerBounds?.has(2)).toBe(false)
+    await expectRowIds(file?.filePath)
   })
 
   it.each([
@@ -100,7 +112,9 @@ describe('row groups with columns that the engine cannot write', () => {
         `'\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\xF0\\x3F\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x40'::BLOB`,
       )
     ).map((file) => annotated(file, kind, parameters))
-    expect(await copy(field(2, 'v', type), inputs)).toMatchObject({ kind: 'copied', result: { rowsWritten: 6000 } })
+    const result = await copy(field(2, 'v', type), inputs)
+    expect(result).toMatchObject({ kind: 'copied', result: { rowsWritten: 6000 } })
+    if (result.kind === 'copied') await expectRowIds(result.result.files[0]?.filePath)
     const other = await copy(
       field(2, 'v', type.startsWith('geometry') ? 'geometry(srid:1)' : 'geography(srid:1)'),
       inputs,
