@@ -18,16 +18,17 @@ const ENGINE_CALLS = ['copyRowGroups', 'rewrite', 'openRowIndex', 'locate', 'wri
 
 describe('a compaction that copies row groups', () => {
   it.each([
-    ['alone', false],
-    ['while another writer deletes rows', true],
-  ])(
+    ['alone', false, 2],
+    ['alone in version 3', false, 3],
+    ['while another writer deletes rows', true, 2],
+  ] as const)(
     'loses no row and leaves no file when any of its calls fails, %s',
-    async (_, isDeleting) => {
+    async (_, isDeleting, formatVersion) => {
       let copies = 0
       const step = isDeleting ? 14 : 8
       const failed = await failEachCall({
         shop,
-        formatVersion: 2,
+        formatVersion,
         step,
         prepare: async (lake, random) => {
           for (let n = 0; n < 3; n += 1) await lake.append(random, 4)

@@ -14,27 +14,24 @@ import { lineageChecksum, LineageReader, lineageSource } from './lineage-values.
 import type { LineageSource } from './lineage-values.ts'
 import { LineageWriter } from './lineage-writer.ts'
 
-/** How new files get the lineage columns that their rows need. */
-export interface AddedLineage {
-  /** For each input: its columns but those of row lineage. */
+/** The footers of all inputs, whole and split. */
+export interface InputFooters {
   readonly footers: readonly StoredFooter[]
-  /** For each input: the row lineage of its rows. */
-  readonly sources: readonly LineageSource[]
+  readonly splits: readonly SplitFooter[]
 }
 
 /** GZIP: each runtime has it, and each reader supports it. */
 const OTHER_CODEC = 2
 
 /**
- * Finds the row lineage of all rows (Iceberg, "Row Lineage"). Undefined when all files have the same schema and store both columns for
+ * Finds the row lineage of each input's rows (Iceberg, "Row Lineage"). Undefined when all files have the same schema and store both columns for
  * each row: then these are copied like any others. The values decide, not the counts of the footers. Errors as `lineageSource`.
  */
 export async function findAddedLineage(
   run: DuckDbRun,
   { io, inputs }: RowGroupCopyTask,
-  footers: readonly StoredFooter[],
-): Promise<AddedLineage | undefined> {
-  const splits = footers.map(splitLineage)
+  { footers, splits }: InputFooters,
+): Promise<readonly LineageSource[] | undefined> {
   const sources: LineageSource[] = []
   for (const [at, split] of splits.entries()) {
     const task = inputs[at]
@@ -47,7 +44,7 @@ export async function findAddedLineage(
   const hasColumns = ({ storedIds }: SplitFooter): boolean => storedIds.size === LINEAGE.length
   const isSame = new Set(footers.map(joinKey)).size === 1
   if (isSame && splits.every(hasColumns) && sources.every(({ isStored }) => isStored)) return undefined
-  return { footers: splits.map(({ rest }) => rest), sources }
+  return sources
 }
 
 /** Writes the lineage columns of a new file that has the rows of `sources`; the caller closes the reader. */

@@ -18,7 +18,7 @@ import { metricsModes } from '../write/metrics-config.ts'
 import type { Footer } from '../write/output-files.ts'
 import { leafColumns } from '../write/output-layout.ts'
 import { findAddedLineage, lineageWriter, verifyLineage } from './added-lineage.ts'
-import { LINEAGE } from './lineage-leaves.ts'
+import { LINEAGE, splitLineage } from './lineage-leaves.ts'
 import type { LongRange } from './lineage-page.ts'
 import type { LineageSource } from './lineage-values.ts'
 import { joinFiles } from './join-files.ts'
@@ -75,17 +75,20 @@ async function copyFiles(context: CopyContext, task: RowGroupCopyTask): Promise<
     return readStoredFooter(task.io, dataFile.filePath)
   })
   requireForms(stored, task)
-  const added = task.output.formatVersion === 3 ? await findAddedLineage(run, task, stored) : undefined
-  const footers = added?.footers ?? stored
-  const ids = requireCopyable(footers, task)
-  const bins = fileBins(footers, task)
+  const splits = task.output.formatVersion === 3 ? stored.map(splitLineage) : undefined
+  const others = splits?.map(({ rest }) => rest) ?? stored
+  const otherIds = requireCopyable(others, task)
+  const bins = fileBins(others, task)
+  // reads columns, after all checks that need only footers
+  const added = splits && (await findAddedLineage(run, task, { splits, footers: stored }))
+  const footers = added === undefined ? stored : others
+  const ids = added === undefined ? requireCopyable(stored, task) : [...otherIds, ...LINEAGE.map(({ id }) => id)]
   const joined: Joined[] = []
   for (const [at, inputs] of bins.entries()) {
-    joined.push(await joinBin(context, task, { at, inputs, footers, sources: added?.sources }))
+    joined.push(await joinBin(context, task, { at, inputs, footers, sources: added }))
   }
   await requireReadable(run, joined)
-  const written = added === undefined ? [] : LINEAGE.map(({ id }) => id)
-  return placeJoined(run, task, { joined, ids: [...ids, ...written] })
+  return placeJoined(run, task, { joined, ids })
 }
 
 interface Bin {
