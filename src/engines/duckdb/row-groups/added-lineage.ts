@@ -62,6 +62,7 @@ export function lineageWriter(
   return { reader, writer }
 }
 
+/** A new file whose lineage columns were written. */
 export interface WrittenLineage {
   readonly location: string
   /** Tells the files of one run apart. */

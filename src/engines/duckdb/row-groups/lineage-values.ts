@@ -36,6 +36,7 @@ export interface LineageBatch {
   readonly sequences: Longs
 }
 
+/** A file, and what its rows inherit where it stores nothing. */
 export interface LineageInput extends InheritedLineage {
   readonly split: SplitFooter
 }
@@ -87,7 +88,7 @@ async function decoding<T>(work: () => Promise<T>): Promise<T> {
 /** Reads the row lineage of files that follow each other. */
 export class LineageReader {
   readonly #parts: AsyncGenerator<Part>
-  #part: Part = { rows: 0, fill: () => undefined }
+  #part: Part = { rows: 0, copy: () => undefined }
   #at = 0
 
   constructor(run: DuckDbRun, sources: readonly LineageSource[]) {
@@ -105,7 +106,7 @@ export class LineageReader {
         this.#at = 0
       }
       const rows = Math.min(count - done, this.#part.rows - this.#at)
-      this.#part.fill(batch, { to: done, from: this.#at, rows })
+      this.#part.copy(batch, { to: done, from: this.#at, rows })
       done += rows
       this.#at += rows
     }
@@ -121,7 +122,7 @@ export class LineageReader {
 /** Rows of one file that follow each other. */
 interface Part {
   readonly rows: number
-  readonly fill: (batch: LineageBatch, move: Move) => void
+  readonly copy: (batch: LineageBatch, move: Move) => void
 }
 
 interface Move {
@@ -133,7 +134,7 @@ interface Move {
 async function* readParts(run: DuckDbRun, sources: readonly LineageSource[]): AsyncGenerator<Part> {
   for (const { sql, rows, inherited } of sources) {
     if (inherited !== undefined) {
-      yield { rows, fill: (batch, move) => fillInherited(batch, move, inherited) }
+      yield { rows, copy: (batch, move) => fillInherited(batch, move, inherited) }
       continue
     }
     let at = 0
@@ -148,7 +149,7 @@ async function* readParts(run: DuckDbRun, sources: readonly LineageSource[]): As
       const [rowIds, sequences] = [chunk.getColumnValues(1), chunk.getColumnValues(2)]
       yield {
         rows: chunk.rowCount,
-        fill: (batch, move) => {
+        copy: (batch, move) => {
           fillStored(batch.rowIds, rowIds, move)
           fillStored(batch.sequences, sequences, move)
         },

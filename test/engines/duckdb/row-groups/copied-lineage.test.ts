@@ -91,7 +91,7 @@ async function makeFile(
   before: number,
 ): Promise<FileScanTask> {
   const chosen = COLUMNS.filter((_, at) => columns.includes(at))
-  const own = chosen.map(({ field: { name }, sql, ids }) => ({ select: `${sql} AS ${name}`, ids: String(ids) }))
+  const own = chosen.map(({ field: { name }, sql, ids }) => ({ select: `${sql} AS ${name}`, ids }))
   const lineage = STORED.flatMap(({ id, name, sql }, at) => {
     const every = at === 0 ? shape.rowIds : shape.sequences
     if (every === 'no') return []
