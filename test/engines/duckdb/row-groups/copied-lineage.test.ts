@@ -241,7 +241,7 @@ describe('a file with copied row groups of version 3', () => {
     }
     await fc.assert(fc.asyncProperty(tableCase, check), { numRuns: isLongRun ? 200 : 8 })
     process.stderr.write(`\n${tables} random tables with ${rows} rows keep their row ids\n`)
-  }, 900_000)
+  }, 1_800_000)
 
   it('has pages of row ids where the page indexes say', async () => {
     const engine = await lake.engine()
@@ -310,7 +310,7 @@ describe('a file with copied row groups of version 3', () => {
       const first = await makeTable({ ...PLAIN_TABLE, codec, files: [PLAIN_FILE, PLAIN_FILE] })
       const joined = copied(await engine.copyRowGroups(copyTask(lake, first.table, first.inputs))).files
       // first row ids of new files must not matter, because their rows store theirs
-      const again = joined.map((file) => task({ ...file, firstRowId: 900_000 }, [], 50))
+      const again = joined.map((file) => task({ ...file, firstRowId: 1_800_000 }, [], 50))
       const [file] = copied(await engine.copyRowGroups(copyTask(lake, first.table, [...again, ...first.inputs]))).files
       const expected = [...first.lineage, ...first.lineage]
       expect(await lineageByHyparquet(file?.filePath ?? '')).toEqual(expected)
