@@ -1,6 +1,6 @@
 import { IcebergError } from '../errors.ts'
 import { JsonFloat } from './json-float.ts'
-import type { JsonObject, JsonValue } from './lossless-json.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
 
 const maxInt64 = 2n ** 63n - 1n
 

@@ -1,4 +1,5 @@
 import { IcebergError } from '../errors.ts'
+import { parseDocument } from './document-parser.ts'
 import { JsonFloat } from './json-float.ts'
 import { JsonParser } from './json-parser.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
@@ -30,7 +31,14 @@ export function parseUniqueJson(text: string | Uint8Array): JsonValue {
   return parse(text, true)
 }
 
+/** A smaller document is parsed faster as a whole. */
+const LARGE_BYTES = 256 * 1024
+
 function parse(text: string | Uint8Array, refusesRepeats: boolean): JsonValue {
+  if (typeof text !== 'string' && text.length >= LARGE_BYTES && !refusesRepeats) {
+    const document = parseDocument(text, MAX_JSON_DEPTH)
+    if (document !== undefined) return document
+  }
   const decoded = typeof text === 'string' ? text : decodeUtf8(text)
   return new JsonParser(decoded, { maxDepth: MAX_JSON_DEPTH, refusesRepeats }).parse()
 }
