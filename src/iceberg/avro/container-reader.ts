@@ -1,5 +1,5 @@
 import { IcebergError } from '../errors.ts'
-import { parseAvroSchema } from './avro-schema-parser.ts'
+import { readAvroSchema } from './known-schemas.ts'
 import { minimumSize } from './avro-schema.ts'
 import type { AvroSchema } from './avro-schema.ts'
 import { decompressorFor } from './block-codec.ts'
@@ -44,7 +44,7 @@ export function openAvroContainer(bytes: Uint8Array, label = 'Avro file'): AvroC
   cursor.skip(MAGIC.length)
   const header = readHeader(cursor)
   const sync = cursor.readFixed(SYNC_LENGTH)
-  const schema = parseAvroSchema(requireEntry(header, 'avro.schema', cursor))
+  const schema = readAvroSchema(requireEntry(header, 'avro.schema', cursor))
   const codec = headerText(header, 'avro.codec') ?? 'null'
   const layout = { start: cursor.pos, sync, codec, schema, label }
   return {
