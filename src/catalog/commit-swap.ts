@@ -25,7 +25,7 @@ import {
 import { draftOf } from './new-table.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
 import { isSameFile } from './file-state.ts'
-import type { WrittenMetadata } from './written-metadata.ts'
+import type { WrittenMetadata } from './kept-metadata/written-metadata.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
 export interface TablePointer {

@@ -3,22 +3,21 @@ import { gzipSync } from 'node:zlib'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import { errnoCode } from '../iceberg/io/io-error.ts'
-import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata/metadata.ts'
+import { serializeTableMetadata, type TableMetadata } from '../iceberg/metadata/metadata.ts'
 import { checkReadableByJava } from '../iceberg/metadata/readable-by-java.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
+import { readMetadata } from './kept-metadata/shared-metadata.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
 /** Loads the table whose pointer is `metadataLocation`. Throws `FILE_NOT_FOUND` naming the table when the file does not exist. */
 export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
-  let bytes: Uint8Array
   try {
-    bytes = await io.read(metadataLocation)
+    return { identifier, metadataLocation, metadata: await readMetadata(io, metadataLocation), io }
   } catch (cause) {
     if (!isIcebergError(cause, 'FILE_NOT_FOUND')) throw cause
     const message = `The catalog says that ${formatIdentifier(identifier)} is at ${metadataLocation}, which does not exist.`
     throw new IcebergError('FILE_NOT_FOUND', message, { cause })
   }
-  return { identifier, metadataLocation, metadata: parseTableMetadata(bytes), io }
 }
 
 /**

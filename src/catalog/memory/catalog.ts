@@ -18,7 +18,7 @@ import {
   tableExists,
   withParents,
 } from '../table-identifier.ts'
-import { WrittenMetadata } from '../written-metadata.ts'
+import { WrittenMetadata } from '../kept-metadata/written-metadata.ts'
 
 export interface MemoryCatalogOptions {
   readonly name: string

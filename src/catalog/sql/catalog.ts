@@ -14,7 +14,7 @@ import { type AllOutcome, type CommitOutcome, committed, conflict, refused, unkn
 import { commitAllBySwap } from './commit-all.ts'
 import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
-import { WrittenMetadata } from '../written-metadata.ts'
+import { WrittenMetadata } from '../kept-metadata/written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'

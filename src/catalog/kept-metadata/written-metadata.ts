@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import type { FileStatus } from '../iceberg/io/file-io.ts'
-import { type TableMetadata, tableMetadataText } from '../iceberg/metadata/metadata.ts'
-import type { TableIdentifier } from '../iceberg/metadata/table.ts'
-import { formatIdentifier } from './table-identifier.ts'
+import type { FileStatus } from '../../iceberg/io/file-io.ts'
+import { type TableMetadata, tableMetadataText } from '../../iceberg/metadata/metadata.ts'
+import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { formatIdentifier } from '../table-identifier.ts'
 
 /** A metadata file that this process wrote and committed. */
 export interface WrittenFile {

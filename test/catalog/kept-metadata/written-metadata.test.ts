@@ -1,14 +1,14 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createSqlCatalog, type SqlCatalog } from '../../src/catalog/sql/catalog.ts'
-import { WrittenMetadata } from '../../src/catalog/written-metadata.ts'
-import { LocalFileIO } from '../../src/iceberg/io/local.ts'
-import { parseTableMetadata, serializeTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
-import type { Table } from '../../src/iceberg/metadata/table.ts'
-import { FILE_CLOCK_MS, sleep } from '../support/waiting.ts'
-import { commitOnce, createEvents, EVENTS, setProperty } from './support-files.ts'
-import { openSqlDatabase, temporaryFolders } from './support.ts'
+import { createSqlCatalog, type SqlCatalog } from '../../../src/catalog/sql/catalog.ts'
+import { WrittenMetadata } from '../../../src/catalog/kept-metadata/written-metadata.ts'
+import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
+import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import type { Table } from '../../../src/iceberg/metadata/table.ts'
+import { FILE_CLOCK_MS, sleep } from '../../support/waiting.ts'
+import { commitOnce, createEvents, EVENTS, setProperty } from '../support-files.ts'
+import { openSqlDatabase, temporaryFolders } from '../support.ts'
 
 /** Remembers which files are read. */
 class ListeningIO extends LocalFileIO {
