@@ -107,11 +107,11 @@ export function readHistory(json: JsonObject): {
   readonly refs: Record<string, SnapshotRef>
   readonly currentSnapshotId?: bigint
 } {
-  const snapshots = (optionalArray(json, 'snapshots', where) ?? []).map((entry, index) =>
-    readSnapshot(asObject(entry, `${where}: snapshots[${index}]`), `${where}: snapshots[${index}]`),
-  )
-  checkUnique(snapshots, (snapshot) => snapshot.snapshotId, 'snapshot id')
-  const ids = new Set(snapshots.map((snapshot) => snapshot.snapshotId))
+  const snapshots = (optionalArray(json, 'snapshots', where) ?? []).map((entry, index) => {
+    const place = `${where}: snapshots[${index}]`
+    return readSnapshot(asObject(entry, place), place)
+  })
+  const ids = checkUnique(snapshots, (snapshot) => snapshot.snapshotId, 'snapshot id')
   const current = optionalLong(json, 'current-snapshot-id', where)
   // v1 and v2 writers use -1 for "none".
   const currentSnapshotId = current === -1n && !ids.has(-1n) ? undefined : current
@@ -146,10 +146,17 @@ function readRefs(
   return refs
 }
 
-function checkUnique<T>(items: readonly T[], idOf: (item: T) => number | bigint, what: string): void {
-  const seen = new Set<number | bigint>()
+/** The ids, each of which may be there once. */
+function checkUnique<T, Id extends number | bigint>(
+  items: readonly T[],
+  idOf: (item: T) => Id,
+  what: string,
+): ReadonlySet<Id> {
+  const seen = new Set<Id>()
   for (const item of items) {
-    if (seen.has(idOf(item))) throw invalid(where, `${what} ${idOf(item)} is used twice`)
-    seen.add(idOf(item))
+    const id = idOf(item)
+    if (seen.has(id)) throw invalid(where, `${what} ${id} is used twice`)
+    seen.add(id)
   }
+  return seen
 }

@@ -19,9 +19,17 @@ export function* ancestorsIn(snapshots: ReadonlyMap<bigint, Snapshot>, snapshotI
   }
 }
 
-/** The snapshots of a table by id. */
-export function snapshotsById(metadata: TableMetadata): ReadonlyMap<bigint, Snapshot> {
-  return new Map(metadata.snapshots.map((snapshot) => [snapshot.snapshotId, snapshot]))
+/** The indexes of documents that are in use. */
+const indexes = new WeakMap<TableMetadata['snapshots'], ReadonlyMap<bigint, Snapshot>>()
+
+/** The snapshots of a table by id; made once per document. */
+export function snapshotsById({ snapshots }: TableMetadata): ReadonlyMap<bigint, Snapshot> {
+  const known = indexes.get(snapshots)
+  if (known !== undefined) return known
+  const index = new Map<bigint, Snapshot>()
+  for (const snapshot of snapshots) index.set(snapshot.snapshotId, snapshot)
+  indexes.set(snapshots, index)
+  return index
 }
 
 /**

@@ -86,8 +86,10 @@ function readInlineManifests(object: JsonObject, where: string): readonly string
 function readSummary(object: JsonObject, where: string): Record<string, string> {
   const summary = emptyRecord<string>()
   if (!has(object, 'summary')) return summary
-  for (const [key, value] of Object.entries(requireObject(object, 'summary', where))) {
-    if (value === null) continue
+  const entries = requireObject(object, 'summary', where)
+  for (const key of Object.keys(entries)) {
+    const value = entries[key]
+    if (value === null || value === undefined) continue
     if (isJsonObject(value) || Array.isArray(value))
       throw invalid(`${where}: "summary"`, `key "${key}" must be a string`)
     summary[key] = String(value)

@@ -4,8 +4,8 @@ import type { DeletionVerdict, KeptFile, KeptReason, UnreadTable } from '../../c
 import { DomainError } from '../../domain/errors.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import { snapshotsById } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { applyUpdates } from '../../iceberg/update/apply/apply-updates.ts'
 import { planExpiry, planExpiryOf } from '../../iceberg/update/expire-snapshots.ts'
@@ -344,8 +344,9 @@ function describeKept({ files, verdict }: StagedExpiry) {
 }
 
 function describeSnapshots(metadata: TableMetadata, ids: readonly bigint[]): ExpiredSnapshot[] {
+  const snapshots = snapshotsById(metadata)
   return ids
-    .flatMap((id) => snapshotById(metadata, id) ?? [])
+    .flatMap((id) => snapshots.get(id) ?? [])
     .toSorted((a, b) => a.timestampMs - b.timestampMs)
     .slice(0, MAX_LISTED)
     .map((snapshot) => ({

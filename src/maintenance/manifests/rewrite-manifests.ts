@@ -82,7 +82,9 @@ export function planManifestRewrite(metadata: TableMetadata, manifests: readonly
   for (const manifest of manifests) {
     if (manifest.manifestLength >= target * FULL_RATIO) continue
     const key = `${manifest.partitionSpecId}/${manifest.content}`
-    groups.set(key, [...(groups.get(key) ?? []), manifest])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [manifest])
+    else group.push(manifest)
   }
   return [...groups.values()].flatMap((group) => {
     const [first] = group
