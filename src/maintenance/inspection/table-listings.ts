@@ -55,13 +55,18 @@ export interface FilePage {
   readonly nextOffset?: number
 }
 
-/** All snapshots, newest first. */
-export function listSnapshots(metadata: TableMetadata): SnapshotRow[] {
+/** All snapshots, newest first, for {@link describeSnapshots}. */
+export function listSnapshots({ snapshots }: TableMetadata): readonly Snapshot[] {
+  return snapshots.toSorted(newestFirst)
+}
+
+/** Some snapshots of a table, as lists show them. */
+export function describeSnapshots(metadata: TableMetadata, snapshots: readonly Snapshot[]): SnapshotRow[] {
   const refs = new Map<bigint, string[]>()
   for (const [name, { snapshotId }] of Object.entries(metadata.refs)) {
     refs.set(snapshotId, [...(refs.get(snapshotId) ?? []), name])
   }
-  return metadata.snapshots.toSorted(newestFirst).map((snapshot) => ({
+  return snapshots.map((snapshot) => ({
     snapshot_id: snapshot.snapshotId.toString(),
     parent_id: snapshot.parentSnapshotId?.toString() ?? null,
     sequence_number: snapshot.sequenceNumber,

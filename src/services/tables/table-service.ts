@@ -20,7 +20,13 @@ import type { TableStatistics } from '../../maintenance/inspection/column-statis
 import { readFileBounds } from '../../maintenance/inspection/file-bounds.ts'
 import { createSharedStatistics } from '../../maintenance/inspection/shared-statistics.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
-import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
+import {
+  describeSnapshots,
+  listFiles,
+  listHistory,
+  listRefs,
+  listSnapshots,
+} from '../../maintenance/inspection/table-listings.ts'
 import type { TotalsSource } from '../../maintenance/inspection/totals/totals-source.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type {
@@ -192,7 +198,7 @@ function tableListings(load: (name: string) => Promise<Table>, inspector: TableI
     async snapshots(name, page) {
       const table = await load(name)
       const { items, next_page_token } = pageOfList(listSnapshots(table.metadata), page, table.metadataLocation)
-      return { success: true, snapshots: items, next_page_token }
+      return { success: true, snapshots: describeSnapshots(table.metadata, items), next_page_token }
     },
     async files(name, page) {
       const table = await load(name)

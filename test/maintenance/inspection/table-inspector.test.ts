@@ -5,7 +5,13 @@ import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { planTableCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { planDeleteRewrite } from '../../../src/maintenance/position-deletes/plan.ts'
 import { createTableInspector } from '../../../src/maintenance/inspection/table-inspector.ts'
-import { listFiles, listHistory, listRefs, listSnapshots } from '../../../src/maintenance/inspection/table-listings.ts'
+import {
+  describeSnapshots,
+  listFiles,
+  listHistory,
+  listRefs,
+  listSnapshots,
+} from '../../../src/maintenance/inspection/table-listings.ts'
 import { memoryInUse } from '../../support/memory-in-use.ts'
 import { BY_REGION, MemoryTable } from '../memory-table.ts'
 
@@ -237,7 +243,7 @@ describe('listings', () => {
         [{ region: null }, 1, 10, 1],
       ]),
     )
-    const [newest, oldest] = listSnapshots(loaded.metadata)
+    const [newest, oldest] = describeSnapshots(loaded.metadata, listSnapshots(loaded.metadata))
     expect(newest).toMatchObject({
       sequence_number: 2,
       parent_id: oldest?.snapshot_id,
