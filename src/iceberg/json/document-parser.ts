@@ -20,7 +20,7 @@ class UnexpectedByteError extends Error {}
 /**
  * Parses a large document piece by piece: an object whose members are, for the greatest part, lists of many objects, as table metadata
  * with many snapshots. Each element is decoded and parsed alone, by the runtime's own parser. So the document is never a string as a
- * whole, and takes a third of the memory and half of the time. The value is the same as that of `JsonParser` for the whole text.
+ * whole, and takes a third of the memory and two thirds of the time. The value is the same as that of `JsonParser` for the whole text.
  * Undefined for what is not such a document, or is not JSON.
  */
 export function parseDocument(bytes: Uint8Array, maxDepth: number): JsonObject | undefined {
