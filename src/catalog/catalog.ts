@@ -90,6 +90,11 @@ export interface Catalog {
   /** Removes the table from the catalog; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>
   /**
+   * Removes a table that `createTable` of this catalog has just returned, unless anybody changed the table since. Absent
+   * where `dropTable` does that.
+   */
+  undoCreation?(created: Table): Promise<void>
+  /**
    * Checks requirements against the fresh table, applies the updates and swaps the pointer atomically; with the requirement
    * `assert-create`, adds the table instead, where the catalog has `names`. The outcome is the returned value; callers
    * treat any thrown error as `unknown`.

@@ -7,6 +7,7 @@ import type { CatalogChecks, CatalogListing, CheckableCatalog } from '../catalog
 import { type CommitOutcome, type Committed, committed, refused } from '../commit-outcome.ts'
 import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
 import { createVersion, type NewVersion, versionLocation } from './create-version.ts'
+import { undoCreation } from './undo-creation.ts'
 import { findHadoopVersion, followHadoopVersion, type HadoopVersion } from './version.ts'
 import { loadTableAt, metadataFileSuffix } from '../metadata-file.ts'
 import { newTableMetadata } from '../new-table.ts'
@@ -139,6 +140,10 @@ class HadoopCatalog implements CheckableCatalog {
     const name = formatIdentifier(identifier)
     const message = `A hadoop catalog cannot drop ${name} without deleting its files: delete its folder manually.`
     throw new IcebergError('UNSUPPORTED', message)
+  }
+
+  async undoCreation(created: Table): Promise<void> {
+    await undoCreation(this.#io, created)
   }
 
   /** `onStaged` gets the location before the file exists: creating it is the commit. */

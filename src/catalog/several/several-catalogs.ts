@@ -266,8 +266,10 @@ class SeveralCatalogs implements Catalog {
   }
 }
 
-/** Another client may have committed to the table, or have replaced it; a hadoop catalog cannot drop tables. */
-async function dropUnchanged(catalog: Catalog, { identifier, metadataLocation }: Table): Promise<void> {
+/** Another client may have committed to the table, or have replaced it. */
+async function dropUnchanged(catalog: Catalog, added: Table): Promise<void> {
+  if (catalog.undoCreation !== undefined) return catalog.undoCreation(added)
+  const { identifier, metadataLocation } = added
   const now = await catalog.loadTable(identifier)
   if (now.metadataLocation === metadataLocation) await catalog.dropTable(identifier)
 }

@@ -10,7 +10,7 @@ export type ObserveCall = <T>(
 
 /** The same catalog, each call of which is observed. A refused commit is an answer; an unknown outcome is an error. */
 export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog {
-  const { commitAll, statMetadataFile, listEntries, locateTable } = catalog
+  const { commitAll, statMetadataFile, listEntries, locateTable, undoCreation } = catalog
   return {
     name: catalog.name,
     get warehouse() {
@@ -33,6 +33,9 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
     createTable: (...creation) => observe('create_table', () => catalog.createTable(...creation)),
     registerTable: (...registration) => observe('register_table', () => catalog.registerTable(...registration)),
     dropTable: (identifier) => observe('drop_table', () => catalog.dropTable(identifier)),
+    ...(undoCreation && {
+      undoCreation: (created) => observe('undo_creation', () => undoCreation.call(catalog, created)),
+    }),
     commit: (identifier, request) =>
       observe(
         'commit',
