@@ -37,15 +37,18 @@ export const setCatalogConfigRequest = z.strictObject({
   }),
 })
 
+/** Pipelines that a change of a catalog affects. */
+export const affectedPipelines = z
+  .array(z.object({ id: z.string(), tables: z.array(z.object({ table: z.string(), problem: z.string() })) }))
+  .meta({
+    description: 'Running pipelines whose tables are missing in the new catalog, or are different tables there',
+  })
+
 export const setCatalogConfigResult = z
   .object({
     success: z.literal(true),
     config: catalogConfig,
-    affected_pipelines: z
-      .array(z.object({ id: z.string(), tables: z.array(z.object({ table: z.string(), problem: z.string() })) }))
-      .meta({
-        description: 'Running pipelines whose tables are missing in the new catalog, or are different tables there',
-      }),
+    affected_pipelines: affectedPipelines,
   })
   .meta({ id: 'CatalogConfigResult' })
 

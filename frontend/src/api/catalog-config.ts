@@ -49,11 +49,14 @@ export function catalogPath(name: string): string {
 export const catalogQuery = (name: string) =>
   queryOptions({
     queryKey: ['config', 'catalogs', name],
-    queryFn: async ({ signal }): Promise<TaggedConfig> => {
-      const { body, headers } = await api.send<CatalogAnswer>('GET', catalogPath(name), { signal })
-      return { config: body.catalog.settings, tag: headers.get('ETag') }
-    },
+    queryFn: ({ signal }) => readCatalog(name, signal),
   })
+
+/** Reads a catalog beside the default one; secrets are shown as `***`. */
+export async function readCatalog(name: string, signal: AbortSignal): Promise<TaggedConfig> {
+  const { body, headers } = await api.send<CatalogAnswer>('GET', catalogPath(name), { signal })
+  return { config: body.catalog.settings, tag: headers.get('ETag') }
+}
 
 /** The catalog that the name of a table or namespace begins with; undefined: the default catalog. */
 export function catalogOf(name: string): string | undefined {

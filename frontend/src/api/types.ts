@@ -165,6 +165,7 @@ export type NotebookStatus = notebooks.NotebookStatus
 export type CatalogEntry = z.infer<typeof catalogTest.catalogEntry>
 export type CatalogList = z.infer<typeof catalogTest.catalogList>
 export type CatalogAnswer = z.infer<typeof catalogTest.catalogAnswer>
+export type ChangedCatalogAnswer = z.infer<typeof catalogTest.changedCatalogAnswer>
 export type CatalogConfig = z.infer<typeof catalog.catalogConfig>
 export type SetCatalogConfigRequest = z.infer<typeof catalog.setCatalogConfigRequest>
 export type SetCatalogConfigResult = z.infer<typeof catalog.setCatalogConfigResult>

@@ -45,6 +45,8 @@ export const catalogStrings = {
       `Policies, grants and alerts whose patterns begin with ${name}: no longer match any table.`,
     ],
     confirm: 'Remove catalog',
+    changed: (name: string) =>
+      `Someone else changed the catalog ${name} after this dialog was opened. Close the dialog and review the settings first.`,
     done: 'Catalog removed',
     users: 'These pipelines use its tables. Stop them first.',
     usersLabel: 'Pipelines that use the catalog',

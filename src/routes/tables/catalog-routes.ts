@@ -1,10 +1,16 @@
 import { z } from 'zod'
 import { setCatalogConfigRequest } from '../../schemas/catalog-config.ts'
 import { pageQuery } from '../../schemas/common.ts'
-import { catalogAnswer, catalogList, connectionTest, connectionTestQuery } from '../../schemas/tables/catalog-test.ts'
+import {
+  catalogAnswer,
+  catalogList,
+  changedCatalogAnswer,
+  connectionTest,
+  connectionTestQuery,
+} from '../../schemas/tables/catalog-test.ts'
 import type { CatalogService } from '../../services/catalogs/catalog-service.ts'
 import { describeCatalog, listCatalogs } from '../../services/catalogs/configured-catalogs.ts'
-import { removeCatalog } from '../../services/pipelines/switch-catalog.ts'
+import { changeCatalog, removeCatalog } from '../../services/pipelines/switch-catalog.ts'
 import type { PipelineService } from '../../services/pipelines/pipeline-service.ts'
 import type { ConnectionTests } from '../../services/catalogs/connection-test/connection-tests.ts'
 import { entityTag, ifMatch } from '../routing/entity-tag.ts'
@@ -84,12 +90,14 @@ function changeRoutes({ catalog, pipelines }: CatalogRouteDeps): Route[] {
       params: catalogParams,
       body: setCatalogConfigRequest,
       headers: ['If-Match'],
-      responses: { 200: { description: 'The catalog', schema: catalogAnswer } },
+      responses: { 200: { description: 'The changed catalog', schema: changedCatalogAnswer } },
       refuses: [404, 409, 422],
     }).handle(async (input) => {
       const { catalog_name: name } = input.params
-      await catalog.change(name, input.body, changeOptions(input))
-      return { status: 200, ...answer(name) }
+      const request = { name, config: input.body }
+      const affected = await changeCatalog({ catalog, pipelines }, request, changeOptions(input))
+      const { body, headers } = answer(name)
+      return { status: 200, body: { ...body, affected_pipelines: affected }, headers }
     }),
     route({
       method: 'delete',

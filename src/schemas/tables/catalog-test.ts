@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { catalogConfig } from '../catalog-config.ts'
+import { affectedPipelines, catalogConfig } from '../catalog-config.ts'
 import { nextPageToken, queryFlag } from '../common.ts'
 
 /** The checks of a catalog, in order. */
@@ -73,6 +73,11 @@ export const catalogList = z
 
 /** Answer of requests about one catalog. */
 export const catalogAnswer = z.object({ success: z.literal(true), catalog: catalogEntry }).meta({ id: 'CatalogAnswer' })
+
+/** Answer of a change of a catalog beside the default one. */
+export const changedCatalogAnswer = catalogAnswer
+  .extend({ affected_pipelines: affectedPipelines })
+  .meta({ id: 'ChangedCatalogAnswer' })
 
 export type ConnectionCheck = z.infer<typeof connectionCheck>
 export type ConnectionTest = z.infer<typeof connectionTest>

@@ -31,7 +31,31 @@ export async function switchCatalog(
   const before = catalog.problem() === undefined ? await identities(catalog, names) : new Map<string, string>()
   const config = await catalog.configure(request, options)
   const after = names.length === 0 ? before : await identities(catalog, names)
-  return { config, affected: running.flatMap((pipeline) => affectedBy(pipeline, before, after)) }
+  return {
+    config,
+    affected: running.flatMap((pipeline) => affectedBy({ id: pipeline.id, tables: tablesOf(pipeline) }, before, after)),
+  }
+}
+
+/**
+ * Changes a catalog beside the default one, and reports which running pipelines will not find their tables of this catalog there.
+ * Errors as {@link CatalogService.change}.
+ */
+export async function changeCatalog(
+  { catalog, pipelines }: SwitchDeps,
+  request: { readonly name: string; readonly config: SetCatalogConfigRequest },
+  options: ConfigureOptions,
+): Promise<readonly AffectedPipeline[]> {
+  const { name, config } = request
+  const running = await runningPipelines(pipelines, options)
+  const tables = (pipeline: PipelineView): readonly string[] =>
+    tablesOf(pipeline).filter((table) => parseIdentifier(table).catalog === name)
+  const names = [...new Set(running.flatMap(tables))]
+  const isRead = names.length > 0 && catalog.problem() === undefined
+  const before = isRead ? await identities(catalog, names) : new Map<string, string>()
+  await catalog.change(name, config, options)
+  const after = names.length === 0 ? before : await identities(catalog, names)
+  return running.flatMap((pipeline) => affectedBy({ id: pipeline.id, tables: tables(pipeline) }, before, after))
 }
 
 /**
@@ -69,14 +93,20 @@ function tablesOf(pipeline: PipelineView): readonly string[] {
 
 type Identities = ReadonlyMap<string, string>
 
-function affectedBy(pipeline: PipelineView, before: Identities, after: Identities): AffectedPipeline[] {
-  const tables = tablesOf(pipeline).flatMap((table) => {
+interface UsedTables {
+  /** The pipeline. */
+  readonly id: string
+  readonly tables: readonly string[]
+}
+
+function affectedBy(used: UsedTables, before: Identities, after: Identities): AffectedPipeline[] {
+  const tables = used.tables.flatMap((table) => {
     const found = after.get(table)
     if (found === undefined) return [{ table, problem: 'is not in the new catalog, or cannot be read there' }]
     const known = before.get(table)
     return known === undefined || known === found ? [] : [{ table, problem: 'is another table in the new catalog' }]
   })
-  return tables.length === 0 ? [] : [{ id: pipeline.id, tables }]
+  return tables.length === 0 ? [] : [{ id: used.id, tables }]
 }
 
 /** UUIDs of the tables that can be loaded. */

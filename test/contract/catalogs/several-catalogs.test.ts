@@ -135,6 +135,39 @@ describe('a second catalog', () => {
   })
 })
 
+describe('a change of a catalog', () => {
+  it('lists exactly the running pipelines that do not find their tables of this catalog', async () => {
+    await ok(lea.call('POST', '/api/catalogs', settingsOf('moved')))
+    await lab.catalog().member?.('moved').createNamespace(['s'])
+    await lab.createTable('moved:s.source', COLUMNS)
+    const start = (source: string, sink: string) =>
+      ok(
+        eve.call('POST', '/api/pipeline/start', {
+          source_table: source,
+          sink_table: sink,
+          create_sink_table: true,
+          checkpoint_location: `cp/${sink}`,
+          trigger_interval: '1 hour',
+        }),
+      )
+    const { pipeline } = await start('moved:s.source', 's.moved_copy')
+    const other = await start('s.orders', 's.orders_copy')
+    const change = async (body: object) =>
+      (await ok(lea.call('PUT', '/api/catalogs/moved', { ...settingsOf('moved'), ...body }))).affected_pipelines
+    expect(await change({})).toEqual([])
+    const elsewhere = { uri: `sqlite:///${lab.service.folder}/moved-elsewhere.db` }
+    const problem = 'is not in the new catalog, or cannot be read there'
+    expect(await change(elsewhere)).toEqual([{ id: pipeline.id, tables: [{ table: 'moved:s.source', problem }] }])
+    await lab.catalog().member?.('moved').createNamespace(['s'])
+    await lab.createTable('moved:s.source', COLUMNS)
+    const [affected] = await change({})
+    expect(affected.tables).toEqual([{ table: 'moved:s.source', problem: 'is another table in the new catalog' }])
+    for (const { id } of [pipeline, other.pipeline]) await ok(eve.call('POST', `/api/pipeline/${id}/stop`, {}))
+    expect(await change(elsewhere)).toEqual([])
+    await ok(lea.call('DELETE', '/api/catalogs/moved'))
+  })
+})
+
 describe('a catalog to which a pipeline only diverts rows', () => {
   it('gets them, and is not removed while it runs', async () => {
     await ok(lea.call('POST', '/api/catalogs', settingsOf('bin')))

@@ -1,10 +1,18 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { CATALOGS_PATH, CONFIG_PATH, catalogOf, catalogPath, type TaggedConfig } from '../../api/catalog-config.ts'
-import { ApiError } from '../../api/api-error.ts'
+import {
+  CATALOGS_PATH,
+  CONFIG_PATH,
+  catalogOf,
+  catalogPath,
+  readCatalog,
+  type TaggedConfig,
+} from '../../api/catalog-config.ts'
+import { ApiError, hasCode } from '../../api/api-error.ts'
 import { api, type ApiAnswer } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
   CatalogAnswer,
+  ChangedCatalogAnswer,
   ConnectionTest,
   CreatedToken,
   CreateTokenRequest,
@@ -14,7 +22,7 @@ import type {
   SetCatalogConfigResult,
   Token,
 } from '../../api/types.ts'
-import { tokenStrings } from '../../strings/settings.ts'
+import { catalogStrings, tokenStrings } from '../../strings/settings.ts'
 
 const PAGE_SIZE = 200
 
@@ -34,22 +42,42 @@ export async function setConfig(body: SetCatalogConfigRequest, tag: string | nul
 
 /** Adds a catalog beside the default one. */
 export async function addCatalog(body: SetCatalogConfigRequest): Promise<SavedConfig> {
-  return savedOf(await api.send<CatalogAnswer>('POST', CATALOGS_PATH, { body }))
+  const answer = await api.send<CatalogAnswer>('POST', CATALOGS_PATH, { body })
+  return { saved: taggedConfig(answer), affected: [] }
 }
 
 /** Changes a catalog beside the default one; refused with 412 if it has changed since it was read. */
 export async function changeCatalog(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
   const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
-  return savedOf(await api.send<CatalogAnswer>('PUT', catalogPath(body.catalog_name), { body, headers }))
+  const answer = await api.send<ChangedCatalogAnswer>('PUT', catalogPath(body.catalog_name), { body, headers })
+  return { saved: taggedConfig(answer), affected: answer.body.affected_pipelines.map(({ id }) => id) }
 }
 
-function savedOf({ body, headers }: ApiAnswer<CatalogAnswer>): SavedConfig {
-  return { saved: { config: body.catalog.settings, tag: headers.get('ETag') }, affected: [] }
+function taggedConfig({ body, headers }: ApiAnswer<CatalogAnswer>): TaggedConfig {
+  return { config: body.catalog.settings, tag: headers.get('ETag') }
 }
 
-/** Removes a catalog beside the default one from the service; refused with 409 while pipelines use it. */
-export function removeCatalog(name: string): Promise<unknown> {
-  return api.del(catalogPath(name))
+/** The catalog as it was when a dialog was opened to remove it: only the next opening reads it again. */
+export const removedCatalogQuery = (name: string, opening: number) =>
+  queryOptions({
+    queryKey: ['catalog to remove', name, opening],
+    queryFn: ({ signal }) => readCatalog(name, signal),
+    staleTime: Infinity,
+    gcTime: 0,
+  })
+
+/**
+ * Removes a catalog beside the default one from the service; refused with 409 while pipelines use it, and with 412 if
+ * it has changed since it was read.
+ */
+export async function removeCatalog(name: string, tag: string | null): Promise<unknown> {
+  const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
+  try {
+    return await api.del(catalogPath(name), { headers })
+  } catch (error) {
+    if (!hasCode(error, 'PRECONDITION_FAILED')) throw error
+    throw new ApiError(412, { code: 'PRECONDITION_FAILED', detail: catalogStrings.removal.changed(name) })
+  }
 }
 
 /** The pipelines that use tables of a catalog beside the default one and must stop before its removal. */

@@ -8,7 +8,7 @@ import type { Pipeline } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { Notice } from '../../../components/status/notice.tsx'
 import { catalogStrings } from '../../../strings/settings.ts'
-import { catalogUsersQuery, removeCatalog } from '../api.ts'
+import { catalogUsersQuery, removeCatalog, removedCatalogQuery } from '../api.ts'
 import classes from '../settings.module.css'
 
 const strings = catalogStrings.removal
@@ -16,19 +16,25 @@ const strings = catalogStrings.removal
 /** The button that removes a catalog beside the default one, and its confirmation. */
 export function RemoveCatalog({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false)
+  const [opening, setOpening] = useState(0)
   const { data: users = [] } = useQuery({ ...catalogUsersQuery(name), enabled: isOpen, staleTime: 0 })
+  const { data: read, error } = useQuery({ ...removedCatalogQuery(name, opening), enabled: isOpen })
   const remove = useAction({
-    send: () => removeCatalog(name),
-    changes: ['pipelines'], // a refusal names pipelines that may have started since
+    send: () => removeCatalog(name, read?.tag ?? null),
+    changes: ['pipelines', 'config'], // a refusal is about pipelines that started, or settings that changed since
     said: strings.done,
     onDone: () => {
       setOpen(false)
       void queryClient.invalidateQueries()
     },
   })
+  const open = (): void => {
+    setOpening(opening + 1)
+    setOpen(true)
+  }
   return (
     <>
-      <Button variant="default" aria-label={strings.label(name)} onClick={() => setOpen(true)}>
+      <Button variant="default" aria-label={strings.label(name)} onClick={open}>
         {strings.action}
       </Button>
       <ConfirmDialog
@@ -37,7 +43,8 @@ export function RemoveCatalog({ name }: { readonly name: string }) {
         title={strings.title(name)}
         consequences={strings.consequences(name)}
         confirmLabel={strings.confirm}
-        confirmDisabled={users.length > 0}
+        confirmDisabled={users.length > 0 || read === undefined}
+        error={error}
         destructive
         action={remove}
         onConfirm={() => remove.mutate()}
