@@ -96,6 +96,32 @@ describe.skipIf(chromiumPath === undefined)('the canvas of the designer', () => 
     await expect.poll(() => result.getByText(/^Invalid: /).count(), SOON).toBe(0)
   })
 
+  it('shows the answer of a validation that the graph was saved during', async () => {
+    const page = await openDefinition('Saved meanwhile', longGraph(3))
+    const { promise: isSaved, resolve: release } = Promise.withResolvers<void>()
+    await page.route('**/validate?*', async (route) => {
+      await isSaved
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Sink', exact: true }).click()
+    await page.getByText('Unsaved changes').waitFor()
+    await page.getByRole('button', { name: 'Validate' }).click()
+    await page.getByRole('button', { name: 'Save as new version' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save as new version' }).click()
+    await page.waitForURL(/version=/)
+    const version = page.getByRole('combobox', { name: 'Version', exact: true })
+    await expect.poll(() => version.locator('option:checked').textContent(), SOON).toMatch(/^v2/)
+    release()
+    const result = page.getByRole('region', { name: 'Validation' })
+    await result.getByText(/^Invalid: /).waitFor()
+    expect(await result.getByText('The graph has changed since validation.').count()).toBe(0)
+    await version.selectOption({ index: 1 })
+    await expect.poll(() => result.getByText(/^Invalid: /).count(), SOON).toBe(0)
+    await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(3)
+    await version.selectOption({ index: 0 })
+    await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(4)
+  })
+
   it('renders a large graph with all its edges, and shows all of it', async () => {
     const page = await openDefinition('Large', gridGraph(60))
     await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(60)

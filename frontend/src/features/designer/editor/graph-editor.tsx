@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue, useRef } from 'react'
+import { queryClient } from '../../../api/query-client.ts'
 import { Note } from '../../../components/status/note.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { CreateSink } from '../../../components/sink-table/create-sink.tsx'
@@ -27,6 +28,8 @@ interface GraphEditorProps {
   readonly newest: number
   /** Shown before the tools. */
   readonly pickers: ReactNode
+  /** Called with the version that the graph was saved as, which this editor shows next. */
+  readonly onSaved: (version: Version) => void
 }
 
 /** A version as a graph that can be edited and saved as the next version. */
@@ -42,13 +45,18 @@ interface ArrangedEditorProps extends GraphEditorProps {
   readonly initial: Graph
 }
 
-function ArrangedEditor({ initial, version, types, readOnly, newest, pickers }: ArrangedEditorProps) {
+function ArrangedEditor({ initial, version, types, readOnly, newest, pickers, onSaved }: ArrangedEditorProps) {
   const editor = useGraphEditor(initial, types)
   const [{ node: selectedId }, changeSearch] = useSearchParams()
   const select = (id: string | undefined): void => changeSearch({ node: id })
   const check = useValidation(editor.graph, version, editor.isDirty || !readOnly)
   useUndoKeys(editor, readOnly)
   const viewport = useRef<GraphViewport>(null)
+  const continueAs = (made: Version, graph: Graph): void => {
+    editor.reset(graph)
+    queryClient.setQueryData(arrangedQuery(made.id, graph).queryKey, graph) // or this editor would wait for it
+    onSaved(made)
+  }
   const arranging: GraphEditor = {
     ...editor,
     async arrange() {
@@ -59,7 +67,7 @@ function ArrangedEditor({ initial, version, types, readOnly, newest, pickers }: 
   }
   return (
     <div className={classes.editor}>
-      <EditorToolbar version={version} editor={arranging} check={check} readOnly={readOnly}>
+      <EditorToolbar version={version} editor={arranging} check={check} readOnly={readOnly} onSaved={continueAs}>
         {pickers}
       </EditorToolbar>
       <ProblemsPanel

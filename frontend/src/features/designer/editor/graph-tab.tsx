@@ -7,6 +7,7 @@ import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { definitionStrings, designerStrings } from '../../../strings/pipelines/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
 import { versionQuery } from '../../../api/definitions.ts'
+import { type EditSession, savedId, sessionWith } from './edit-session.ts'
 import { CompareView } from '../versions/compare-view.tsx'
 import { VersionEditor } from './graph-editor.tsx'
 import classes from '../designer.module.css'
@@ -24,7 +25,10 @@ export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
   const newest = versions[0]
   const newestId = newest?.id
   const [first] = useState(newestId) // does not change when a newer version appears, so that edits are not lost
-  const shownId = knownId(versions, wanted) ?? first ?? newestId ?? ''
+  const [session, setSession] = useState<EditSession>({ versionId: '', savedAs: undefined, number: 0 })
+  const shownId = knownId(versions, wanted) ?? savedId(session, wanted) ?? first ?? newestId ?? ''
+  const current = sessionWith(session, shownId)
+  if (current !== session) setSession(current)
   const comparedId = compare === shownId ? undefined : knownId(versions, compare)
   const shown = useQuery({ ...versionQuery(definitionId, shownId), enabled: shownId !== '' })
   const types = useQuery(nodeTypesQuery)
@@ -36,12 +40,13 @@ export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
     <div className={classes.graphTab}>
       {comparedId === undefined ? (
         <VersionEditor
-          key={shown.data.id}
+          key={current.number}
           version={shown.data}
           types={types.data}
           readOnly={readOnly}
           newest={newest.version}
           pickers={pickers}
+          onSaved={({ id }) => setSession({ ...current, savedAs: id })}
         />
       ) : (
         <>

@@ -23,12 +23,14 @@ interface ToolbarProps {
   readonly editor: GraphEditor
   readonly check: Validation
   readonly readOnly: boolean
+  /** Called with a version that was made, and its graph. */
+  readonly onSaved: (made: Version, graph: Graph) => void
   /** Shown before the tools. */
   readonly children: ReactNode
 }
 
 /** Actions on the whole graph. */
-export function EditorToolbar({ version, editor, check, readOnly, children }: ToolbarProps) {
+export function EditorToolbar({ version, editor, check, readOnly, onSaved, children }: ToolbarProps) {
   const words = designerStrings
   const [isDiscarding, setDiscarding] = useState(false)
   const exportVersion = (): void => {
@@ -53,7 +55,7 @@ export function EditorToolbar({ version, editor, check, readOnly, children }: To
         </>
       )}
       {!editor.isDirty && editor.graph.nodes.length > 0 && <RunButton version={version} />}
-      {!readOnly && <SaveButton version={version} editor={editor} check={check} />}
+      {!readOnly && <SaveButton version={version} editor={editor} check={check} onSaved={onSaved} />}
       <ConfirmDialog
         opened={isDiscarding}
         onClose={() => setDiscarding(false)}
@@ -129,7 +131,7 @@ function RunButton({ version }: Pick<ToolbarProps, 'version'>) {
   )
 }
 
-function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 'children'>) {
+function SaveButton({ version, editor, check, onSaved }: Omit<ToolbarProps, 'readOnly' | 'children'>) {
   const words = designerStrings
   const [isAsking, setAsking] = useState(false)
   const navigate = useNavigate()
@@ -143,7 +145,7 @@ function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 
     changes: [['definitions', version.definition_id]],
     said: (made) => words.saved(made.version),
     onDone: (made, graph) => {
-      editor.reset(graph)
+      onSaved(made, graph)
       setAsking(false)
       const search = (before: object): never => ({ ...before, version: made.id }) as never
       // The graph is saved, but the guard of unsaved changes gets to know it only with the next render.

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useState } from 'react'
 import type { RunEnvironment } from '../../../../../src/domain/environments.ts'
 import type { Version } from '../../../api/types.ts'
 import { useAction } from '../../../api/actions/use-action.ts'
@@ -42,7 +42,6 @@ export function useValidation(graph: Graph, version: Version, asDrawn: boolean):
     setValidated(undefined)
     reset()
   }, [reset])
-  useEffect(clear, [version.id, clear])
   const setEnvironment = (next: RunEnvironment): void => setChosen({ versionId: version.id, environment: next })
   return { validated, error, isPending, environment, setEnvironment, run: () => mutate(graph), clear }
 }
