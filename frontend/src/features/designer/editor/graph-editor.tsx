@@ -53,7 +53,6 @@ function ArrangedEditor({ initial, version, types, readOnly, newest, pickers, on
   useUndoKeys(editor, readOnly)
   const viewport = useRef<GraphViewport>(null)
   const continueAs = (made: Version, graph: Graph): void => {
-    editor.reset(graph)
     queryClient.setQueryData(arrangedQuery(made.id, graph).queryKey, graph) // or this editor would wait for it
     onSaved(made)
   }

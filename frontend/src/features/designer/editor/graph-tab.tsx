@@ -2,7 +2,7 @@ import { Button, NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { nodeTypesQuery } from '../../../api/node-types.ts'
-import type { VersionSummary } from '../../../api/types.ts'
+import type { Version, VersionSummary } from '../../../api/types.ts'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
 import { definitionStrings, designerStrings } from '../../../strings/pipelines/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
@@ -23,12 +23,7 @@ interface GraphTabProps {
 export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
   const [{ version: wanted, compare }, changeSearch] = useSearchParams()
   const newest = versions[0]
-  const newestId = newest?.id
-  const [first] = useState(newestId) // does not change when a newer version appears, so that edits are not lost
-  const [session, setSession] = useState<EditSession>({ versionId: '', savedAs: undefined, number: 0 })
-  const shownId = knownId(versions, wanted) ?? savedId(session, wanted) ?? first ?? newestId ?? ''
-  const current = sessionWith(session, shownId)
-  if (current !== session) setSession(current)
+  const { versionId: shownId, number, onSaved } = useEditSession(versions, wanted)
   const comparedId = compare === shownId ? undefined : knownId(versions, compare)
   const shown = useQuery({ ...versionQuery(definitionId, shownId), enabled: shownId !== '' })
   const types = useQuery(nodeTypesQuery)
@@ -40,13 +35,13 @@ export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
     <div className={classes.graphTab}>
       {comparedId === undefined ? (
         <VersionEditor
-          key={current.number}
+          key={number}
           version={shown.data}
           types={types.data}
           readOnly={readOnly}
           newest={newest.version}
           pickers={pickers}
-          onSaved={({ id }) => setSession({ ...current, savedAs: id })}
+          onSaved={onSaved}
         />
       ) : (
         <>
@@ -56,6 +51,18 @@ export function GraphTab({ definitionId, versions, readOnly }: GraphTabProps) {
       )}
     </div>
   )
+}
+
+/** The session of the version to show: the wanted one, else the newest. */
+function useEditSession(versions: readonly VersionSummary[], wanted: string | undefined) {
+  const newestId = versions[0]?.id
+  const [first] = useState(newestId) // does not change when a newer version appears, so that edits are not lost
+  const [session, setSession] = useState<EditSession>({ versionId: '', savedAs: undefined, number: 0 })
+  const shownId = knownId(versions, wanted) ?? savedId(session, wanted) ?? first ?? newestId ?? ''
+  const current = sessionWith(session, shownId)
+  if (current !== session) setSession(current)
+  const onSaved = ({ id }: Version): void => setSession({ ...current, savedAs: id })
+  return { ...current, onSaved }
 }
 
 function knownId(versions: readonly VersionSummary[], wanted: string | undefined): string | undefined {

@@ -145,6 +145,7 @@ function SaveButton({ version, editor, check, onSaved }: Omit<ToolbarProps, 'rea
     changes: [['definitions', version.definition_id]],
     said: (made) => words.saved(made.version),
     onDone: (made, graph) => {
+      editor.reset(graph)
       onSaved(made, graph)
       setAsking(false)
       const search = (before: object): never => ({ ...before, version: made.id }) as never
