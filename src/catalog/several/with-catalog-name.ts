@@ -10,7 +10,7 @@ import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
  * of its errors have it, too, because the catalog does not know the prefix.
  */
 export function withCatalogName(name: string, catalog: Catalog): Catalog {
-  const { listEntries, locateTable, statMetadataFile, undoCreation, commitAll, names } = catalog
+  const { listEntries, locateTable, statMetadataFile, commitAll, names } = catalog
   const toTable = (table: Table): Table => ({ ...table, identifier: { catalog: name, ...ownPart(table.identifier) } })
   const run = runIn(name)
   return {
@@ -49,12 +49,7 @@ export function withCatalogName(name: string, catalog: Catalog): Catalog {
       return run(own(identifier), async () => toTable(await register()))
     },
     dropTable: (identifier) => run(own(identifier), () => catalog.dropTable(ownPart(identifier))),
-    ...(undoCreation && {
-      undoCreation: (created) => {
-        const identifier = ownPart(created.identifier)
-        return run(own(identifier), () => undoCreation.call(catalog, { ...created, identifier }))
-      },
-    }),
+    ...namedUndo(catalog, run),
     commit: async (identifier, request) => {
       const outcome = await catalog.commit(ownPart(identifier), toRequest(request, toTable))
       return toOutcome(outcome, { name, subject: own(identifier), toTable })
@@ -82,6 +77,17 @@ function runIn(name: string): Run {
     } catch (error) {
       throw namedError(error, { name, subject })
     }
+  }
+}
+
+function namedUndo(catalog: Catalog, run: Run): Pick<Catalog, 'undoCreation'> {
+  const { undoCreation } = catalog
+  if (undoCreation === undefined) return {}
+  return {
+    undoCreation: (created) => {
+      const identifier = ownPart(created.identifier)
+      return run(own(identifier), () => undoCreation.call(catalog, { ...created, identifier }))
+    },
   }
 }
 
