@@ -13,6 +13,15 @@ const TABLE_PATH = '/tables/lake:sales.events'
 /** What is wider than the window. */
 const IS_WIDE = 'document.documentElement.scrollWidth > innerWidth'
 
+/** Types a text and chooses the table in the same moment, before the editor can read anything. */
+const typeAndChoose = (late: string): string => `(async () => {
+  document.execCommand('insertText', false, ${JSON.stringify(late)})
+  await new Promise(requestAnimationFrame)
+  const options = [...document.querySelectorAll('[role=option]')]
+  const option = options.find(({ textContent }) => textContent.includes('${TABLE}'))
+  option?.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true }))
+})()`
+
 describe.skipIf(chromiumPath === undefined)('a second catalog on the web page', { timeout: 300_000 }, () => {
   const journey = useJourney()
   let folder = ''
@@ -105,20 +114,73 @@ describe.skipIf(chromiumPath === undefined)('a second catalog on the web page', 
     await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).waitFor()
   })
 
-  it.each(['lake:sales.ev', '"lake:sales".ev', 'lake:sal', 'eve'])('completes %s as a quoted name', async (typed) => {
+  it.each(['lake:sales.ev', '"lake:sales".ev', '"lake:sales"', 'lake:sal', 'eve'])(
+    'completes %s as a quoted name',
+    async (typed) => {
+      const page = await journey.signIn(undefined, { at: '/query' })
+      const editor = page.getByRole('textbox', { name: 'Query' })
+      await editor.focus()
+      await page.keyboard.type(`SELECT count(*) AS n FROM ${typed}`)
+      await page.getByRole('option', { name: TABLE }).click()
+      await expect.poll(() => editor.innerText()).toBe('SELECT count(*) AS n FROM "lake:sales".events')
+      await page.keyboard.type(' o WHERE o.user_')
+      await page.getByRole('option', { name: /^user_id/ }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.keyboard.type('id < 0')
+      await page.keyboard.press('Control+Enter')
+      const grid = page.getByRole('group', { name: 'Result' })
+      await expect.poll(() => grid.getByRole('cell').first().textContent()).toBe('0')
+    },
+  )
+
+  it.each([
+    ['"lake', ':sales".ev'],
+    ['"lake:sales"', '.ev'],
+    ['lake', ':sales.ev'],
+    ['lake:sales', '.ev'],
+    ['eve', 'nts'],
+  ])('completes %s%s when an option is chosen at once', async (early, late) => {
     const page = await journey.signIn(undefined, { at: '/query' })
     const editor = page.getByRole('textbox', { name: 'Query' })
     await editor.focus()
-    await page.keyboard.type(`SELECT count(*) AS n FROM ${typed}`)
-    await page.getByRole('option', { name: TABLE }).click()
+    await page.keyboard.type(`SELECT count(*) AS n FROM ${early}`)
+    await page.getByRole('option', { name: TABLE }).waitFor()
+    await page.evaluate(typeAndChoose(late))
     await expect.poll(() => editor.innerText()).toBe('SELECT count(*) AS n FROM "lake:sales".events')
-    await page.keyboard.type(' o WHERE o.user_')
+  })
+
+  it('completes columns of an alias after its dot when tables matched the alias before', async () => {
+    const page = await journey.signIn(undefined, { at: '/query' })
+    await page.getByRole('textbox', { name: 'Query' }).focus()
+    await page.keyboard.type('SELECT count(*) AS n FROM demo.events demo WHERE demo')
+    await page.getByRole('option', { name: 'demo.orders' }).waitFor()
+    await page.keyboard.type('.')
     await page.getByRole('option', { name: /^user_id/ }).waitFor()
-    await page.keyboard.press('Escape')
-    await page.keyboard.type('id < 0')
-    await page.keyboard.press('Control+Enter')
-    const grid = page.getByRole('group', { name: 'Result' })
-    await expect.poll(() => grid.getByRole('cell').first().textContent()).toBe('0')
+    expect(await page.getByRole('option', { name: 'demo.orders' }).count()).toBe(0)
+  })
+
+  it('is not removed when someone else changed it after the dialog was opened', async () => {
+    const { call } = journey.house
+    const settings = {
+      catalog_type: 'hadoop',
+      catalog_name: 'shared',
+      warehouse: `${folder}/shared`,
+      create: true,
+    }
+    await call('POST', '/api/catalogs', settings)
+    const page = await journey.signIn(undefined, { at: '/settings/catalog' })
+    await page.getByRole('button', { name: 'Remove shared' }).click()
+    const dialog = page.getByRole('dialog')
+    const confirm = dialog.getByRole('button', { name: 'Remove catalog' })
+    await confirm.and(page.locator(':enabled')).waitFor()
+    await call('PUT', '/api/catalogs/shared', { ...settings, extra_props: { note: 'x' } })
+    await confirm.click()
+    await dialog.getByText('Someone else changed the catalog shared', { exact: false }).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove shared' }).click()
+    await confirm.click()
+    await page.getByRole('heading', { name: 'shared', exact: true }).waitFor({ state: 'detached' })
   })
 
   it.each(['light', 'dark'] as const)('is accessible and fits a phone in %s mode', async (theme) => {

@@ -9,7 +9,7 @@ import { useEffect, useId, useRef } from 'react'
 import { useShortcutHelp } from '../../../components/shortcuts/use-shortcuts.ts'
 import { shortcuts } from '../../../strings/everywhere/shortcuts.ts'
 import { queryStrings as words } from '../../../strings/query.ts'
-import { completeNames } from './complete-names.ts'
+import { completeKeywords, completeNames } from './complete-names.ts'
 import type { SqlFieldProps } from './editor-props.ts'
 import { COLORS, LOOK } from './editor-look.ts'
 
@@ -69,8 +69,6 @@ const KEYS = [
   { keys: ['Tab'], label: shortcuts.query.leave },
 ]
 
-const dialect = sqlLanguage({ dialect: PostgreSQL, upperCaseKeywords: true })
-
 /** Ctrl+Enter runs the query: it must not insert a line. */
 const EDITING_KEYS = defaultKeymap.filter(({ key }) => key !== 'Mod-Enter')
 
@@ -78,9 +76,8 @@ const EDITING_KEYS = defaultKeymap.filter(({ key }) => key !== 'Mod-Enter')
 const MAX_OPTIONS = 10
 
 const EXTENSIONS: readonly Extension[] = [
-  dialect,
-  dialect.language.data.of({ autocomplete: completeNames }),
-  autocompletion({ icons: false, maxRenderedOptions: MAX_OPTIONS }),
+  sqlLanguage({ dialect: PostgreSQL }),
+  autocompletion({ override: [completeNames, completeKeywords], icons: false, maxRenderedOptions: MAX_OPTIONS }),
   history(),
   highlightSpecialChars(),
   bracketMatching(),
