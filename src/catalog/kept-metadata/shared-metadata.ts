@@ -25,7 +25,7 @@ interface Shared {
 
 /**
  * Large metadata documents that are in use: all that load a table at the same time, or while one of them still has it, get the same
- * document. A metadata file never changes; should one be replaced nevertheless, its state is compared before each use.
+ * document, but for the first load of a table. A metadata file never changes; should one be replaced nevertheless, its state is compared before each use.
  */
 class SharedMetadata {
   /** Whether the last metadata file in a folder was large: the next one is about as large. */
@@ -36,15 +36,17 @@ class SharedMetadata {
 
   async read(io: FileIO, location: string): Promise<TableMetadata> {
     const folder = location.slice(0, location.lastIndexOf('/'))
-    if (this.#isLarge.get(folder) === false) {
+    // The state of a file is one request more, and says less than a read when the store refuses it.
+    if (this.#isLarge.get(folder) !== true) {
       const bytes = await io.read(location)
       this.#isLarge.set(folder, isLarge(location, bytes.length))
       return parseTableMetadata(bytes)
     }
     const file = await io.stat(location)
-    const isShared = file !== undefined && isLarge(location, file.sizeBytes)
-    if (file !== undefined) this.#isLarge.set(folder, isShared)
-    if (!isShared) return parseTableMetadata(await io.read(location))
+    if (file === undefined || !isLarge(location, file.sizeBytes)) {
+      if (file !== undefined) this.#isLarge.set(folder, false)
+      return parseTableMetadata(await io.read(location))
+    }
     return (await this.#find(location, file)) ?? (await this.#load(io, location, file))
   }
 

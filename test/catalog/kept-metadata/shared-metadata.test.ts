@@ -73,11 +73,18 @@ function write(snapshots: number, mark: string, to = location): void {
   writeFileSync(to, serializeTableMetadata(tableMetadataFromJson(json)))
 }
 
+/** The first load of a table finds that its metadata is large. */
+async function writeKnown(snapshots: number, mark: string): Promise<void> {
+  write(snapshots, mark)
+  await load()
+  io.reads = 0
+}
+
 const markOf = ({ metadata }: Awaited<ReturnType<typeof load>>) => metadata.snapshots[0]?.summary['mark']
 
 describe('a large metadata file', () => {
   it('is read once for all that load the table at the same time, and while the table is in use', async () => {
-    write(3000, 'a')
+    await writeKnown(3000, 'a')
     const tables = await Promise.all(Array.from({ length: 20 }, () => load()))
     expect(new Set(tables.map(({ metadata }) => metadata)).size).toBe(1)
     expect(new Set(tables).size).toBe(20)
@@ -87,7 +94,7 @@ describe('a large metadata file', () => {
   })
 
   it('is read again when another file of the same size has taken its place', async () => {
-    write(3000, 'a')
+    await writeKnown(3000, 'a')
     const before = await load()
     await sleep(FILE_CLOCK_MS)
     write(3000, 'b')
@@ -97,7 +104,7 @@ describe('a large metadata file', () => {
   })
 
   it('is not shared when it was replaced while it was read', async () => {
-    write(3000, 'a')
+    await writeKnown(3000, 'a')
     await sleep(FILE_CLOCK_MS)
     io.duringRead = () => {
       io.duringRead = undefined
@@ -109,7 +116,7 @@ describe('a large metadata file', () => {
   })
 
   it('is read again by each caller when a read failed', async () => {
-    write(3000, 'a')
+    await writeKnown(3000, 'a')
     io.duringRead = () => {
       io.duringRead = undefined
       throw new Error('the connection was cut')
@@ -120,7 +127,7 @@ describe('a large metadata file', () => {
   })
 
   it('is another document for another FileIO, and for another location', async () => {
-    write(3000, 'a')
+    await writeKnown(3000, 'a')
     write(3000, 'b', other)
     const first = await load()
     const second = await load(other)
@@ -139,10 +146,10 @@ describe('a large metadata file', () => {
 })
 
 describe('a small metadata file', () => {
-  it('is read each time, and its size is asked for once', async () => {
+  it('is read each time, and its size is not asked for', async () => {
     write(3, 'a')
     for (let at = 0; at < 5; at += 1) await load()
-    expect([io.reads, io.stats]).toEqual([5, 1])
+    expect([io.reads, io.stats]).toEqual([5, 0])
     write(3000, 'b', other)
     await load(other)
     expect((await load(other)).metadata).toBe((await load(other)).metadata)
