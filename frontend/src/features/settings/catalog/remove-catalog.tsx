@@ -18,7 +18,11 @@ export function RemoveCatalog({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false)
   const [opening, setOpening] = useState(0)
   const { data: users = [] } = useQuery({ ...catalogUsersQuery(name), enabled: isOpen, staleTime: 0 })
-  const { data: read, error } = useQuery({ ...removedCatalogQuery(name, opening), enabled: isOpen })
+  const { data: read, error } = useQuery({
+    ...removedCatalogQuery(name, opening),
+    // once: a change by someone else reads all again, and its tag would hide that change from the removal
+    enabled: ({ state }) => isOpen && state.data === undefined,
+  })
   const remove = useAction({
     send: () => removeCatalog(name, read?.tag ?? null),
     changes: ['pipelines', 'config'], // a refusal is about pipelines that started, or settings that changed since
