@@ -13,15 +13,6 @@ const TABLE_PATH = '/tables/lake:sales.events'
 /** What is wider than the window. */
 const IS_WIDE = 'document.documentElement.scrollWidth > innerWidth'
 
-/** Types a text and chooses the table in the same moment, before the editor can read anything. */
-const typeAndChoose = (late: string): string => `(async () => {
-  document.execCommand('insertText', false, ${JSON.stringify(late)})
-  await new Promise(requestAnimationFrame)
-  const options = [...document.querySelectorAll('[role=option]')]
-  const option = options.find(({ textContent }) => textContent.includes('${TABLE}'))
-  option?.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true }))
-})()`
-
 describe.skipIf(chromiumPath === undefined)('a second catalog on the web page', { timeout: 300_000 }, () => {
   const journey = useJourney()
   let folder = ''
@@ -132,25 +123,6 @@ describe.skipIf(chromiumPath === undefined)('a second catalog on the web page', 
       await expect.poll(() => grid.getByRole('cell').first().textContent()).toBe('0')
     },
   )
-
-  it.each([
-    ['"lake', ':sales".ev'],
-    ['"lake:sales"', '.ev'],
-    ['lake', ':sales.ev'],
-    ['lake:sales', '.ev'],
-    ['eve', 'nts'],
-  ])('completes %s%s when an option is chosen at once', async (early, late) => {
-    const page = await journey.signIn(undefined, { at: '/query' })
-    const editor = page.getByRole('textbox', { name: 'Query' })
-    await editor.focus()
-    await page.keyboard.type(`SELECT count(*) AS n FROM ${early}`)
-    await page.getByRole('option', { name: TABLE }).waitFor()
-    await page.evaluate(typeAndChoose(late))
-    // A click has no effect while CodeMirror asks a source again: then the option is still there.
-    const option = page.getByRole('option', { name: TABLE })
-    if (await option.isVisible()) await option.click({ timeout: 2000 }).catch(() => undefined)
-    await expect.poll(() => editor.innerText()).toBe('SELECT count(*) AS n FROM "lake:sales".events')
-  })
 
   it('completes columns of an alias after its dot when tables matched the alias before', async () => {
     const page = await journey.signIn(undefined, { at: '/query' })
