@@ -23,6 +23,9 @@ interface Shared {
   metadata: WeakRef<TableMetadata> | undefined
 }
 
+/** Keeps the last documents of all catalogs for requests that follow each other; the others are kept by those that use them. */
+const held = new LRUCache<Shared, TableMetadata>({ maxSize: HELD_BYTES, ttl: HELD_MS, ttlAutopurge: true })
+
 /**
  * Large metadata documents that are in use: all that load a table at the same time, or while one of them still has it, get the same
  * document, but for the first load of a table. A metadata file never changes; should one be replaced nevertheless, its state is compared before each use.
@@ -31,8 +34,6 @@ class SharedMetadata {
   /** Whether the last metadata file in a folder was large: the next one is about as large. */
   readonly #isLarge = new LRUCache<string, boolean>({ max: MAX_FOLDERS })
   readonly #documents = new LRUCache<string, Shared>({ max: MAX_DOCUMENTS })
-  /** Keeps the last documents for requests that follow each other; the others are kept by those that use them. */
-  readonly #held = new LRUCache<string, TableMetadata>({ maxSize: HELD_BYTES, ttl: HELD_MS, ttlAutopurge: true })
 
   async read(io: FileIO, location: string): Promise<TableMetadata> {
     const folder = location.slice(0, location.lastIndexOf('/'))
@@ -54,7 +55,7 @@ class SharedMetadata {
     const shared = this.#documents.get(location)
     if (shared === undefined || !isSameFile(file, shared.file)) return undefined
     const metadata = (await shared.loading) ?? shared.metadata?.deref()
-    if (metadata !== undefined) this.#held.get(location, { updateAgeOnGet: true })
+    if (metadata !== undefined) held.get(shared, { updateAgeOnGet: true })
     return metadata
   }
 
@@ -66,17 +67,17 @@ class SharedMetadata {
     try {
       const metadata = await reading
       isUnchanged = isSameFile(await io.stat(location), file)
-      if (isUnchanged) this.#share(location, shared, metadata)
+      if (isUnchanged) this.#share(shared, metadata)
       return metadata
     } finally {
       if (!isUnchanged && this.#documents.get(location) === shared) this.#documents.delete(location)
     }
   }
 
-  #share(location: string, shared: Shared, metadata: TableMetadata): void {
+  #share(shared: Shared, metadata: TableMetadata): void {
     shared.metadata = new WeakRef(metadata)
     shared.loading = undefined
-    this.#held.set(location, metadata, {
+    held.set(shared, metadata, {
       size: Math.max(shared.file.sizeBytes, metadata.snapshots.length * BYTES_PER_SNAPSHOT),
     })
   }
@@ -87,11 +88,11 @@ function isLarge(location: string, sizeBytes: number): boolean {
 }
 
 /** By FileIO: another may have other credentials, or another store behind the same locations. */
-const shared = new WeakMap<FileIO, SharedMetadata>()
+const byIo = new WeakMap<FileIO, SharedMetadata>()
 
 /** Reads the metadata file at a location; the same document for several callers if it is large. Errors of FileIO and `parseTableMetadata`. */
 export function readMetadata(io: FileIO, location: string): Promise<TableMetadata> {
-  const known = shared.get(io) ?? new SharedMetadata()
-  shared.set(io, known)
+  const known = byIo.get(io) ?? new SharedMetadata()
+  byIo.set(io, known)
   return known.read(io, location)
 }
